@@ -1,0 +1,3 @@
+//! Load and comparison for hourglass.
+
+fn main() {}

@@ -1,0 +1,23 @@
+//! The bucket as a value: a sensor's readings of one hour, in order of arrival,
+//! and the fields computed from them.
+//!
+//! - [`Elements`]: compact columns, append-only.
+//! - [`Merge`]: elements with an index of instants; tells new values from
+//!   duplicates and conflicts.
+//! - [`Computed`], [`Sum`]: count, sum, min, max per measure, accurate in any
+//!   order of arrival.
+//! - [`check`]: computed fields against readings (invariant I3).
+
+mod check;
+mod computed;
+mod elements;
+mod merge;
+mod sorted;
+mod sum;
+
+pub use check::{Difference, check};
+pub use computed::{Computed, Stats};
+pub use elements::{Element, Elements};
+pub use merge::{Conflict, Merge, MergeCounts, MergeOutcome};
+pub use sorted::{SortedReading, join_sorted};
+pub use sum::Sum;

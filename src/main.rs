@@ -1,0 +1,3 @@
+//! The `hourglass` command.
+
+fn main() {}

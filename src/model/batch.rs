@@ -1,0 +1,189 @@
+//! Many readings as columns: what a decoder yields and the journal holds.
+
+use super::{MeasureName, Micros, SensorId};
+
+/// Readings in order of arrival, as columns. Sensors and measures are interned
+/// once per batch; a reading costs no heap object of its own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Batch {
+    sensors: Vec<SensorId>,
+    measures: Vec<MeasureName>,
+    sensor_of: Vec<u32>,
+    at: Vec<i64>,
+    /// End of each reading's values in `measure_of` and `values`.
+    ends: Vec<u32>,
+    measure_of: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// One reading of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadingRef<'a> {
+    batch: &'a Batch,
+    row: usize,
+}
+
+impl Batch {
+    /// Adds a sensor to the table of the batch; the caller interns.
+    pub fn add_sensor(&mut self, id: SensorId) -> u32 {
+        self.sensors.push(id);
+        u32::try_from(self.sensors.len() - 1).expect("a body of 32 MiB names fewer than 2^32 ids")
+    }
+
+    /// Adds a measure to the table of the batch; the caller interns.
+    pub fn add_measure(&mut self, name: MeasureName) -> u32 {
+        self.measures.push(name);
+        u32::try_from(self.measures.len() - 1)
+            .expect("a body of 32 MiB names fewer than 2^32 measures")
+    }
+
+    /// Appends one value of the reading that [`Batch::finish_reading`] ends.
+    pub fn push_value(&mut self, measure: u32, value: f64) {
+        debug_assert!((measure as usize) < self.measures.len());
+        self.measure_of.push(measure);
+        self.values.push(value);
+    }
+
+    /// Values pushed since the last reading ended.
+    #[must_use]
+    pub fn open_values(&self) -> usize {
+        self.values.len() - self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    /// Ends a reading: the values pushed since the last one are its measures.
+    pub fn finish_reading(&mut self, sensor: u32, at: Micros) {
+        debug_assert!((sensor as usize) < self.sensors.len());
+        self.sensor_of.push(sensor);
+        self.at.push(at.get());
+        self.ends
+            .push(u32::try_from(self.values.len()).expect("a batch has fewer than 2^32 values"));
+    }
+
+    /// Forgets the values pushed since the last reading ended.
+    pub fn abandon_reading(&mut self) {
+        let end = self.ends.last().map_or(0, |end| *end as usize);
+        self.measure_of.truncate(end);
+        self.values.truncate(end);
+    }
+
+    /// Number of readings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Whether there is no reading.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// Number of values over all readings.
+    #[must_use]
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Bytes the batch takes in memory, near enough to bound queues by.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let texts: usize = self.sensors.iter().map(|s| s.as_str().len() + 32).sum();
+        let names: usize = self.measures.iter().map(|m| m.as_str().len() + 32).sum();
+        texts + names + self.at.len() * 16 + self.values.len() * 12
+    }
+
+    /// The interned sensors.
+    #[must_use]
+    pub fn sensors(&self) -> &[SensorId] {
+        &self.sensors
+    }
+
+    /// The interned measures.
+    #[must_use]
+    pub fn measures(&self) -> &[MeasureName] {
+        &self.measures
+    }
+
+    /// The readings in order of arrival.
+    pub fn readings(&self) -> impl ExactSizeIterator<Item = ReadingRef<'_>> {
+        (0..self.at.len()).map(|row| ReadingRef { batch: self, row })
+    }
+}
+
+impl<'a> ReadingRef<'a> {
+    /// Index of its sensor in [`Batch::sensors`].
+    #[must_use]
+    pub fn sensor_index(self) -> u32 {
+        self.batch.sensor_of[self.row]
+    }
+
+    /// Its sensor.
+    #[must_use]
+    pub fn sensor(self) -> &'a SensorId {
+        &self.batch.sensors[self.sensor_index() as usize]
+    }
+
+    /// Its instant.
+    #[must_use]
+    pub fn at(self) -> Micros {
+        Micros::new(self.batch.at[self.row]).expect("only checked instants enter a batch")
+    }
+
+    /// Its values, with the index of each measure in [`Batch::measures`].
+    pub fn indexed_values(self) -> impl ExactSizeIterator<Item = (u32, f64)> + 'a {
+        let start = match self.row {
+            0 => 0,
+            row => self.batch.ends[row - 1] as usize,
+        };
+        let end = self.batch.ends[self.row] as usize;
+        let measures = &self.batch.measure_of[start..end];
+        measures
+            .iter()
+            .copied()
+            .zip(self.batch.values[start..end].iter().copied())
+    }
+
+    /// Its values by measure.
+    pub fn values(self) -> impl ExactSizeIterator<Item = (&'a MeasureName, f64)> {
+        let batch = self.batch;
+        self.indexed_values()
+            .map(move |(measure, value)| (&batch.measures[measure as usize], value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readings_come_out_in_order_with_their_values() {
+        let mut batch = Batch::default();
+        let sensor = batch.add_sensor(SensorId::new("S1").unwrap());
+        let temp = batch.add_measure(MeasureName::new("temp").unwrap());
+        let humidity = batch.add_measure(MeasureName::new("humidity").unwrap());
+        batch.push_value(temp, 1.0);
+        batch.push_value(humidity, 2.0);
+        batch.finish_reading(sensor, Micros::new(7).unwrap());
+        batch.push_value(temp, 9.0);
+        batch.abandon_reading();
+        batch.push_value(temp, 3.0);
+        assert_eq!(batch.open_values(), 1);
+        batch.finish_reading(sensor, Micros::new(5).unwrap());
+
+        let read: Vec<_> = batch
+            .readings()
+            .map(|r| {
+                let values: Vec<_> = r.values().map(|(m, v)| (m.as_str(), v)).collect();
+                (r.sensor().as_str(), r.at().get(), values)
+            })
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("S1", 7, vec![("temp", 1.0), ("humidity", 2.0)]),
+                ("S1", 5, vec![("temp", 3.0)]),
+            ]
+        );
+        assert_eq!((batch.len(), batch.value_count()), (2, 3));
+    }
+}

@@ -1,0 +1,29 @@
+//! The words of the domain: sensors, measures, instants, hours, batches of
+//! readings, rejections. Values only: no I/O, no clock, no async.
+
+mod batch;
+mod key;
+mod measure;
+mod rejection;
+mod sensor_id;
+mod time;
+
+pub use batch::{Batch, ReadingRef};
+pub use key::{BucketKey, escape_field, escape_id, sum_field, unescape_field, unescape_id};
+pub use measure::{MeasureName, MeasureNameError};
+pub use rejection::{RejectCode, Rejection};
+pub use sensor_id::{SensorId, SensorIdError};
+pub use time::{HourRange, HourStart, Micros, Order, TimeError, TimeRange};
+
+/// Largest magnitude a value may have. Sums over a full bucket (3.6e9
+/// microsecond instants) then stay below `f64::MAX`.
+pub const VALUE_MAGNITUDE_MAX: f64 = 1e300;
+
+/// Integers beyond 2^53 have no exact double; they are rejected, not rounded.
+pub const EXACT_INTEGER_MAX: u64 = 1 << 53;
+
+/// Most measures one reading may carry.
+pub const MEASURES_PER_READING_MAX: usize = 256;
+
+/// Most distinct measures one sensor may have in an hour's bucket.
+pub const MEASURES_PER_SENSOR_MAX: usize = 1024;

@@ -1,0 +1,233 @@
+//! The store: one trait of domain values, two implementations of the same rules.
+//!
+//! **Exactly once.** A write of a bucket carries a fence: it applies only to
+//! the version it was made for and sets the version it names. What does not
+//! match is answered [`WriteOutcome::Fenced`]; the caller then loads the bucket,
+//! drops what is in already and writes the rest. A write whose reply was lost
+//! is decided by loading: the bucket's version is the write's target, or the
+//! write is not in.
+//!
+//! **Atomic.** Readings and computed fields of one part change in one step, so
+//! every observer sees computed fields that are true (I3).
+
+use std::fmt;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+
+use crate::bucket::{Computed, Elements};
+use crate::model::{BucketKey, HourRange, Micros, Order, SensorId};
+
+/// The version of a bucket: that of its last part. Written anew, with a `by`
+/// never used before, by every update of that part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BucketVersion {
+    /// Number of the last part, from 0.
+    pub part: u32,
+    /// Updates of that part so far, from 1.
+    pub rev: i64,
+    /// Who wrote it: unique per write.
+    pub by: i64,
+}
+
+/// What a write expects to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// No part of the hour. The write makes part 0.
+    Absent,
+    /// The last part at this version, not full. The write appends to it.
+    Open(BucketVersion),
+    /// The last part at `last`. The write first closes it (`full: true`, version
+    /// `closing`) unless it is closed already (`closing` is `None`), then makes
+    /// the next part.
+    Next {
+        /// The last part as it is.
+        last: BucketVersion,
+        /// The version that closing gives it.
+        closing: Option<BucketVersion>,
+    },
+}
+
+/// One write: elements for one part of one bucket.
+#[derive(Debug, Clone)]
+pub struct BucketWrite {
+    /// Which bucket.
+    pub key: BucketKey,
+    /// The fence.
+    pub expect: Expect,
+    /// The version the part has afterwards.
+    pub target: BucketVersion,
+    /// What is appended, in order of arrival.
+    pub elements: Elements,
+    /// The computed fields of the part (`target.part`) afterwards.
+    pub computed: Computed,
+}
+
+/// What became of one write.
+#[derive(Debug)]
+pub enum WriteOutcome {
+    /// It is durable.
+    Stored,
+    /// The bucket is not as expected: load it. Nothing of this write went in
+    /// now (an earlier try of the same write may have).
+    Fenced,
+    /// Refused or unknown; other writes of the same call are not affected.
+    Failed(StoreError),
+}
+
+/// One part as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredPart {
+    /// Its version.
+    pub version: BucketVersion,
+    /// Whether it takes no instants any more.
+    pub full: bool,
+    /// Bytes of its document (an upper bound).
+    pub bytes: usize,
+    /// Its computed fields as stated in the store.
+    pub computed: Computed,
+    /// Further fields that do not follow from `computed` though they should
+    /// (the `sum<Measure>` fields for people and shell), named for `verify`.
+    pub stray_fields: Vec<String>,
+    /// Its readings, in order of arrival.
+    pub elements: Elements,
+}
+
+/// One bucket as stored: all its parts in order, at least one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredBucket {
+    /// Which bucket.
+    pub key: BucketKey,
+    /// Its parts.
+    pub parts: Vec<StoredPart>,
+}
+
+impl StoredBucket {
+    /// The version of the bucket.
+    #[must_use]
+    pub fn version(&self) -> BucketVersion {
+        self.parts
+            .last()
+            .map(|part| part.version)
+            .expect("a stored bucket has at least one part")
+    }
+}
+
+/// Computed fields of one hour, over its parts, read without any readings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HourSummary {
+    /// Which bucket.
+    pub key: BucketKey,
+    /// The version the fields belong to.
+    pub version: BucketVersion,
+    /// The fields, merged over the parts.
+    pub computed: Computed,
+}
+
+/// When a sensor was last heard of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SensorSeen {
+    /// Which sensor.
+    pub sensor: SensorId,
+    /// Time of receipt of its latest reading.
+    pub last_seen: Micros,
+}
+
+/// Why a store call failed, sorted by what the caller does next.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Away or overloaded: the same call may work later. Whether a write went
+    /// in is unknown.
+    #[error("the {store} store is not available: {reason}")]
+    Unavailable {
+        /// Which implementation.
+        store: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// What is stored cannot be read: somebody must look.
+    #[error("{what} in the {store} store cannot be read: {reason}")]
+    Corrupt {
+        /// Which implementation.
+        store: &'static str,
+        /// Which document or record.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+    /// The store refuses this call and will refuse it again.
+    #[error("the {store} store refuses: {reason}")]
+    Refused {
+        /// Which implementation.
+        store: &'static str,
+        /// What it said.
+        reason: String,
+    },
+}
+
+/// Where buckets are kept. All calls may run concurrently.
+#[async_trait]
+pub trait Store: Send + Sync + fmt::Debug + 'static {
+    /// `embedded` or `mongodb`.
+    fn name(&self) -> &'static str;
+
+    /// Largest size of one part in bytes, or `None` where parts are unlimited.
+    fn part_bytes_max(&self) -> Option<usize>;
+
+    /// Writes many buckets, at most one write a bucket, as one round. The
+    /// outcomes are in the order of the writes. `Err` is [`WriteOutcome::Failed`]
+    /// for all.
+    async fn write(&self, writes: &[BucketWrite]) -> Result<Vec<WriteOutcome>, StoreError>;
+
+    /// Loads buckets with their readings, in the order of `keys`; `None` where
+    /// the store has nothing.
+    async fn load(&self, keys: &[BucketKey]) -> Result<Vec<Option<StoredBucket>>, StoreError>;
+
+    /// Computed fields of every hour of `sensors` within `hours`, ordered by
+    /// sensor id and hour. Reads no readings.
+    async fn hours(
+        &self,
+        sensors: &[SensorId],
+        hours: HourRange,
+    ) -> Result<Vec<HourSummary>, StoreError>;
+
+    /// The buckets of a sensor within `hours` in the given order, as a stream
+    /// that holds few of them in memory.
+    fn scan(
+        &self,
+        sensor: &SensorId,
+        hours: HourRange,
+        order: Order,
+    ) -> BoxStream<'static, Result<StoredBucket, StoreError>>;
+
+    /// The newest bucket of each sensor that has one, ordered by sensor id.
+    async fn newest(&self, sensors: &[SensorId]) -> Result<Vec<StoredBucket>, StoreError>;
+
+    /// Notes when sensors were last heard of. Never moves a time back, so that
+    /// repeating it, late or from two processes, does no harm.
+    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError>;
+
+    /// At most `limit` sensors with an id above `after` (in byte order), ordered
+    /// by id.
+    async fn sensors(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<SensorSeen>, StoreError>;
+
+    /// Every bucket there is, ordered by key, for `verify`.
+    fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>>;
+
+    /// Replaces the computed fields of one part where it still has the version
+    /// `expected`, and gives it `target`. Whether it did.
+    async fn repair(
+        &self,
+        key: &BucketKey,
+        expected: BucketVersion,
+        target: BucketVersion,
+        computed: &Computed,
+    ) -> Result<bool, StoreError>;
+
+    /// Whether the store answers now.
+    async fn ping(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,7 @@
+//! One binary of all tests that drive the product from outside.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking; clippy allows this only inside #[test] functions"
+)]
+
+mod support;

@@ -1,0 +1,1 @@
+//! What tests need around the product: processes, servers, data.

@@ -4,5 +4,9 @@
 //! the import table and the invariants.
 
 pub mod bucket;
+pub mod buffer;
+pub mod clock;
+pub mod journal;
+pub mod metrics;
 pub mod model;
 pub mod store;

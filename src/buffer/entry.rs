@@ -1,0 +1,149 @@
+//! One bucket's entry.
+
+use std::time::Duration;
+
+use crate::bucket::{Merge, MergeOutcome};
+use crate::model::MeasureName;
+use crate::store::{BucketVersion, Expect, StoredBucket};
+
+use super::plan::LastPart;
+
+/// Bytes an entry takes beside its elements, estimated.
+pub(super) const ENTRY_BYTES: usize = 300;
+
+/// A bucket that has, or had, something unflushed.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub(super) merge: Merge,
+    /// Elements `[0, stored)` are in the store.
+    pub(super) stored: usize,
+    /// The last part as the store has it; `None` while nothing was stored or
+    /// loaded: then the bucket is taken to be absent, and the fence tells.
+    pub(super) last: Option<LastPart>,
+    pub(super) flight: Option<Flight>,
+    /// Journal sequence of the first pending element, if any is pending.
+    pub(super) pending_seq: Option<u64>,
+    /// When the first pending element came.
+    pub(super) pending_since: Duration,
+    /// When an element came last.
+    pub(super) touched: Duration,
+}
+
+/// A lease under way: elements `[stored, end)`.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) end: usize,
+    pub(super) after: LastPart,
+    pub(super) expect: Expect,
+    pub(super) seq: u64,
+    /// When the first of its elements came.
+    pub(super) since: Duration,
+}
+
+/// Why a bucket is flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DueReason {
+    /// It holds the oldest journal segment, which must go.
+    PinsJournal,
+    /// Memory is short, or everything is to be flushed.
+    Pressed,
+    /// Its hour has closed.
+    HourClosed,
+    /// Its oldest pending reading is old enough.
+    Age,
+    /// It has enough pending readings.
+    Size,
+}
+
+impl Entry {
+    pub(super) fn bytes(&self) -> usize {
+        self.merge.bytes()
+    }
+
+    pub(super) fn flight_end(&self) -> usize {
+        self.flight.as_ref().map_or(self.stored, |f| f.end)
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.merge.elements().len() - self.flight_end()
+    }
+
+    /// Whether the store holds all of it.
+    pub(super) fn is_clean(&self) -> bool {
+        self.flight.is_none() && self.pending() == 0
+    }
+
+    pub(super) fn add<'m>(
+        &mut self,
+        offset: u32,
+        values: impl IntoIterator<Item = (&'m MeasureName, f64)>,
+        elapsed: Duration,
+    ) -> MergeOutcome {
+        self.touched = elapsed;
+        if self.pending() == 0 {
+            self.pending_since = elapsed;
+        }
+        self.merge.add(offset, values)
+    }
+
+    /// Notes the sequence of an element that just became pending; whether it
+    /// is the first one.
+    pub(super) fn pin_pending(&mut self, seq: u64) -> bool {
+        if self.pending_seq.is_some() {
+            return false;
+        }
+        self.pending_seq = Some(seq);
+        true
+    }
+
+    /// The entry as the store's bucket says, with what was not stored merged
+    /// in again. Answers what became of those values.
+    pub(super) fn rebase(&mut self, loaded: Option<&StoredBucket>) -> Rebased {
+        let old = std::mem::take(&mut self.merge);
+        let unsure = self.stored..old.elements().len();
+        let mut rebased = Rebased::default();
+        self.last = None;
+        if let Some(bucket) = loaded {
+            for part in &bucket.parts {
+                let from = self.merge.elements().len();
+                for element in part.elements.iter() {
+                    self.merge.add(element.offset, element.values());
+                }
+                self.last = Some(LastPart {
+                    version: part.version,
+                    full: part.full,
+                    bytes: part.bytes,
+                    computed: self.merge.computed(from, self.merge.elements().len()),
+                });
+            }
+        }
+        self.stored = self.merge.elements().len();
+        self.flight = None;
+        for row in unsure {
+            let element = old.elements().get(row);
+            let (counts, conflicts) = self.merge.add(element.offset, element.values());
+            rebased.pending += counts.new;
+            rebased.duplicates += counts.duplicates;
+            rebased.conflicts.extend(conflicts);
+        }
+        rebased
+    }
+
+    /// The versions the bucket has before and after the flight.
+    pub(super) fn flight_versions(&self) -> Option<(Option<BucketVersion>, BucketVersion)> {
+        let flight = self.flight.as_ref()?;
+        let closing = match flight.expect {
+            Expect::Next { closing, .. } => closing,
+            Expect::Absent | Expect::Open(_) => None,
+        };
+        Some((closing, flight.after.version))
+    }
+}
+
+/// What a re-base found of the values that were not known to be stored.
+#[derive(Debug, Default)]
+pub(super) struct Rebased {
+    pub(super) pending: usize,
+    pub(super) duplicates: usize,
+    pub(super) conflicts: Vec<crate::bucket::Conflict>,
+}

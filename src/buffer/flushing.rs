@@ -1,0 +1,294 @@
+//! Leases: what the flusher takes, and how it gives back.
+
+use std::time::Duration;
+
+use crate::model::{BucketKey, HourStart, Micros, SensorId};
+use crate::store::{BucketVersion, BucketWrite, SensorSeen, StoredBucket};
+
+use super::entry::{DueReason, Entry, Flight};
+use super::plan::plan;
+use super::{Buffer, Pin, SENSOR_BYTES, lock};
+
+/// When a bucket is due.
+#[derive(Debug, Clone, Copy)]
+pub struct DuePolicy {
+    /// The hour that is being filled now.
+    pub hour: HourStart,
+    /// The clock's elapsed time.
+    pub elapsed: Duration,
+    /// Age of the oldest pending reading that makes a bucket due.
+    pub age_max: Duration,
+    /// Pending readings that make a bucket due.
+    pub readings_max: usize,
+    /// Sequences below it pin a segment that must go.
+    pub release_below: Option<u64>,
+    /// Whether everything is due.
+    pub everything: bool,
+}
+
+/// A bucket's elements on their way to the store. While a lease is out no other
+/// is given for its bucket.
+#[derive(Debug)]
+pub struct Lease {
+    /// The write to make.
+    pub write: BucketWrite,
+    /// Why now.
+    pub reason: DueReason,
+}
+
+impl DuePolicy {
+    fn reason(&self, hour: HourStart, entry: &Entry) -> Option<DueReason> {
+        if entry.flight.is_some() || entry.pending() == 0 {
+            return None;
+        }
+        let pins = self
+            .release_below
+            .is_some_and(|below| entry.pending_seq.is_some_and(|seq| seq < below));
+        if pins {
+            Some(DueReason::PinsJournal)
+        } else if self.everything {
+            Some(DueReason::Pressed)
+        } else if hour < self.hour {
+            Some(DueReason::HourClosed)
+        } else if self.elapsed.saturating_sub(entry.pending_since) >= self.age_max {
+            Some(DueReason::Age)
+        } else if entry.pending() >= self.readings_max {
+            Some(DueReason::Size)
+        } else {
+            None
+        }
+    }
+}
+
+impl Buffer {
+    /// Leases at most `leases_max` due buckets, the most urgent first, then
+    /// those that wait longest.
+    pub fn lease(&self, policy: &DuePolicy, leases_max: usize) -> Vec<Lease> {
+        let mut due: Vec<(DueReason, u64, BucketKey)> = Vec::new();
+        for shard in &self.shards {
+            let shard = lock(shard);
+            for (sensor, hours) in &shard.sensors {
+                for (hour, entry) in &hours.hours {
+                    if let Some(reason) = policy.reason(*hour, entry) {
+                        let key = BucketKey {
+                            sensor: sensor.clone(),
+                            hour: *hour,
+                        };
+                        due.push((reason, entry.pending_seq.unwrap_or(u64::MAX), key));
+                    }
+                }
+            }
+        }
+        if due.len() > leases_max {
+            due.select_nth_unstable(leases_max);
+            due.truncate(leases_max);
+        }
+        due.into_iter()
+            .filter_map(|(reason, _, key)| self.lease_one(key, reason))
+            .collect()
+    }
+
+    fn lease_one(&self, key: BucketKey, reason: DueReason) -> Option<Lease> {
+        let mut shard = self.shard(&key.sensor);
+        let hours = shard.sensors.get_mut(&key.sensor)?;
+        let entry = hours.hours.get_mut(&key.hour)?;
+        if entry.flight.is_some() || entry.pending() == 0 {
+            return None;
+        }
+        let planned = plan(
+            &key,
+            entry.last.as_ref(),
+            &entry.merge,
+            entry.stored,
+            self.part_bytes_max,
+            &self.writer,
+        );
+        let seq = entry.pending_seq?;
+        entry.flight = Some(Flight {
+            end: planned.end,
+            after: planned.after,
+            expect: planned.write.expect,
+            seq,
+            since: entry.pending_since,
+        });
+        if entry.pending() == 0 {
+            entry.pending_seq = None;
+        } else {
+            // What did not fit may come from the same record.
+            self.pins.add(seq);
+        }
+        Some(Lease {
+            write: planned.write,
+            reason,
+        })
+    }
+
+    /// The store holds the lease of `key` whose target is `target`: answers the
+    /// pin to give back once what derives from it is durable too, and when the
+    /// sensor was last heard of where the store may not know.
+    pub fn confirm(
+        &self,
+        key: &BucketKey,
+        target: BucketVersion,
+    ) -> Option<(Pin, Option<SensorSeen>)> {
+        let mut shard = self.shard(&key.sensor);
+        let hours = shard.sensors.get_mut(&key.sensor)?;
+        let entry = hours.hours.get_mut(&key.hour)?;
+        let flight = entry
+            .flight
+            .take_if(|flight| flight.after.version == target)?;
+        let elements = entry.merge.elements();
+        let values = elements.values_before(flight.end) - elements.values_before(entry.stored);
+        entry.stored = flight.end;
+        entry.last = Some(flight.after);
+        self.pending_values
+            .fetch_sub(values as u64, std::sync::atomic::Ordering::Relaxed);
+        self.ledger.store(values as u64);
+        let seen = (!hours.last_seen_stored).then(|| SensorSeen {
+            sensor: key.sensor.clone(),
+            last_seen: hours.last_seen,
+        });
+        Some((Pin(flight.seq), seen))
+    }
+
+    /// Gives back pins of confirmed leases and what the store now knows.
+    pub fn settle(&self, pins: &[Pin], seen: &[SensorSeen]) {
+        for pin in pins {
+            self.pins.remove(pin.0);
+        }
+        for seen in seen {
+            let mut shard = self.shard(&seen.sensor);
+            if let Some(hours) = shard.sensors.get_mut(&seen.sensor)
+                && hours.last_seen == seen.last_seen
+            {
+                hours.last_seen_stored = true;
+            }
+        }
+        self.freed.notify_waiters();
+    }
+
+    /// Somebody else was in the bucket of `key`: it is as `loaded` says. What of
+    /// the lease and of the pending elements is in already is dropped, the rest
+    /// is pending. If the loaded version is the lease's own target, the lease
+    /// is confirmed instead (its reply was lost).
+    pub fn rebase(
+        &self,
+        key: &BucketKey,
+        target: BucketVersion,
+        loaded: Option<&StoredBucket>,
+        now: Micros,
+    ) -> Option<(Pin, Option<SensorSeen>)> {
+        if loaded.is_some_and(|bucket| bucket.version() == target) {
+            return self.confirm(key, target);
+        }
+        let mut shard = self.shard(&key.sensor);
+        let hours = shard.sensors.get_mut(&key.sensor)?;
+        let entry = hours.hours.get_mut(&key.hour)?;
+        let flight = entry
+            .flight
+            .take_if(|flight| flight.after.version == target)?;
+        let before = entry.bytes();
+        let elements = entry.merge.elements();
+        let values = elements.value_count() - elements.values_before(entry.stored);
+        let rebased = entry.rebase(loaded);
+        self.account(before, entry.bytes());
+        self.pending_values.fetch_sub(
+            (values - rebased.pending) as u64,
+            std::sync::atomic::Ordering::Relaxed,
+        );
+        self.ledger.duplicate(rebased.duplicates as u64);
+        self.ledger.conflict(rebased.conflicts.len() as u64);
+        let mut kept = lock(&self.conflicts);
+        for conflict in rebased.conflicts {
+            kept.push(&key.sensor, key.hour, now, conflict);
+        }
+        drop(kept);
+        // The lease's pin now holds what is pending, or nothing does.
+        if let Some(later) = entry.pending_seq.take() {
+            self.pins.remove(later);
+        }
+        if rebased.pending > 0 {
+            entry.pending_seq = Some(flight.seq);
+            entry.pending_since = flight.since;
+        } else {
+            self.pins.remove(flight.seq);
+        }
+        None
+    }
+
+    /// Forgets buckets that the store holds whole: those nobody has touched for
+    /// `idle`, and while the buffer holds more than three quarters of its bound
+    /// any, the oldest hour first.
+    pub fn evict(&self, elapsed: Duration, idle: Duration) {
+        let target = self.settings.bytes_max / 4 * 3;
+        let mut clean: Vec<(HourStart, SensorId)> = Vec::new();
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            for (sensor, hours) in &mut shard.sensors {
+                hours.hours.retain(|hour, entry| {
+                    let is_clean = entry.is_clean();
+                    let is_idle = elapsed.saturating_sub(entry.touched) >= idle;
+                    if is_clean && is_idle {
+                        self.forget(entry);
+                        return false;
+                    }
+                    if is_clean {
+                        clean.push((*hour, sensor.clone()));
+                    }
+                    true
+                });
+            }
+        }
+        if self.bytes() > target {
+            clean.sort_unstable();
+            for (hour, sensor) in clean {
+                if self.bytes() <= target {
+                    break;
+                }
+                let mut shard = self.shard(&sensor);
+                if let Some(hours) = shard.sensors.get_mut(&sensor)
+                    && hours.hours.get(&hour).is_some_and(Entry::is_clean)
+                    && let Some(entry) = hours.hours.remove(&hour)
+                {
+                    self.forget(&entry);
+                }
+            }
+        }
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            let before = shard.sensors.len();
+            shard
+                .sensors
+                .retain(|_, hours| !hours.hours.is_empty() || !hours.last_seen_stored);
+            let gone = before - shard.sensors.len();
+            self.account(gone * SENSOR_BYTES, 0);
+            if shard.sensors.capacity() > 4 * shard.sensors.len() + 64 {
+                shard.sensors.shrink_to_fit();
+            }
+        }
+        self.freed.notify_waiters();
+    }
+
+    fn forget(&self, entry: &Entry) {
+        self.account(entry.bytes() + super::entry::ENTRY_BYTES, 0);
+    }
+
+    /// When the oldest reading that the store does not hold came, by the clock's
+    /// elapsed time.
+    #[must_use]
+    pub fn oldest_pending(&self) -> Option<Duration> {
+        let oldest_of = |entry: &Entry| {
+            let pending = (entry.pending() > 0).then_some(entry.pending_since);
+            let flight = entry.flight.as_ref().map(|flight| flight.since);
+            pending.into_iter().chain(flight).min()
+        };
+        self.shards
+            .iter()
+            .filter_map(|shard| {
+                let shard = lock(shard);
+                let entries = shard.sensors.values().flat_map(|h| h.hours.values());
+                entries.filter_map(oldest_of).min()
+            })
+            .min()
+    }
+}

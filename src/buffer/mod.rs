@@ -1,0 +1,333 @@
+//! The buffer: per sensor and hour, what the store does not hold yet, and for
+//! hours being filled also what it holds, so that duplicates, conflicts and
+//! late measures are told apart without reading.
+//!
+//! One applier moves durable batches in, in journal order; the flusher leases
+//! what is due, and confirms or re-bases it; queries take snapshots. Bounded in
+//! bytes: at the bound the applier waits, and buckets that are wholly stored
+//! are forgotten, the oldest first.
+//!
+//! An entry's elements stand in order of arrival: `[0, stored)` are in the
+//! store, `[stored, flight end)` are being written, the rest is pending.
+
+mod conflicts;
+mod entry;
+mod flushing;
+mod pins;
+mod plan;
+mod snapshot;
+
+pub use conflicts::ConflictRecord;
+pub use entry::DueReason;
+pub use flushing::{DuePolicy, Lease};
+pub use pins::Pin;
+pub use plan::WriterId;
+pub use snapshot::{FlightSnapshot, HourSnapshot};
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::metrics::Ledger;
+use crate::model::{Batch, HourStart, Micros, SensorId};
+use crate::store::SensorSeen;
+
+use conflicts::Conflicts;
+use entry::Entry;
+use pins::Pins;
+
+const SHARDS: usize = 16;
+
+/// Bounds of the buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct BufferSettings {
+    /// Bytes the buffer may hold.
+    pub bytes_max: usize,
+    /// Conflicts kept for inspection.
+    pub conflicts_kept: usize,
+}
+
+/// The buffer; shared by the applier, the flusher and queries.
+#[derive(Debug)]
+pub struct Buffer {
+    shards: Box<[Mutex<Shard>]>,
+    hasher: RandomState,
+    settings: BufferSettings,
+    ledger: Arc<Ledger>,
+    bytes: AtomicUsize,
+    pending_values: AtomicU64,
+    pins: Pins,
+    conflicts: Mutex<Conflicts>,
+    writer: WriterId,
+    part_bytes_max: Option<usize>,
+    freed: Notify,
+    wanted: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    sensors: HashMap<SensorId, SensorHours>,
+}
+
+#[derive(Debug)]
+struct SensorHours {
+    last_seen: Micros,
+    /// Whether the store knows `last_seen`.
+    last_seen_stored: bool,
+    hours: BTreeMap<HourStart, Entry>,
+}
+
+/// Bytes a pending value takes with its share of the element, estimated.
+const PENDING_VALUE_BYTES: usize = 24;
+
+/// Bytes a sensor's place in the buffer takes beside its buckets, estimated.
+const SENSOR_BYTES: usize = 200;
+
+impl Buffer {
+    /// An empty buffer whose writes carry numbers of `writer`, for a store with
+    /// parts of at most `part_bytes_max`.
+    #[must_use]
+    pub fn new(
+        settings: BufferSettings,
+        ledger: Arc<Ledger>,
+        writer: WriterId,
+        part_bytes_max: Option<usize>,
+    ) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+            settings,
+            ledger,
+            bytes: AtomicUsize::new(0),
+            pending_values: AtomicU64::new(0),
+            pins: Pins::default(),
+            conflicts: Mutex::new(Conflicts::new(settings.conflicts_kept)),
+            writer,
+            part_bytes_max,
+            freed: Notify::new(),
+            wanted: Notify::new(),
+        }
+    }
+
+    fn shard(&self, sensor: &SensorId) -> MutexGuard<'_, Shard> {
+        let hash = self.hasher.hash_one(sensor.as_str()) as usize;
+        lock(&self.shards[hash % SHARDS])
+    }
+
+    /// Moves one durable batch in. `seq` is its place in the journal; `elapsed`
+    /// the clock's, from which the age of what it leaves pending is counted.
+    pub fn apply(&self, seq: u64, received_at: Micros, batch: &Batch, elapsed: Duration) {
+        let mut readings = batch.readings().peekable();
+        while let Some(first) = readings.next() {
+            let sensor = first.sensor();
+            let mut shard = self.shard(sensor);
+            let hours = shard.sensor(sensor, received_at, &self.bytes);
+            let mut current = Some(first);
+            while let Some(reading) = current {
+                self.apply_one(hours, reading, seq, received_at, elapsed);
+                current = readings.next_if(|next| next.sensor_index() == reading.sensor_index());
+            }
+        }
+        self.ledger.apply(batch.value_count() as u64);
+        if self.is_pressed() {
+            self.wanted.notify_one();
+        }
+    }
+
+    fn apply_one(
+        &self,
+        hours: &mut SensorHours,
+        reading: crate::model::ReadingRef<'_>,
+        seq: u64,
+        received_at: Micros,
+        elapsed: Duration,
+    ) {
+        let at = reading.at();
+        let entry = hours.hours.entry(at.hour()).or_insert_with(|| {
+            self.bytes.fetch_add(entry::ENTRY_BYTES, Relaxed);
+            Entry::default()
+        });
+        let before = entry.bytes();
+        let (counts, conflicts) = entry.add(at.offset(), reading.values(), elapsed);
+        self.account(before, entry.bytes());
+        if counts.new > 0 {
+            self.pending_values.fetch_add(counts.new as u64, Relaxed);
+            if entry.pin_pending(seq) {
+                self.pins.add(seq);
+            }
+        }
+        if counts.duplicates > 0 {
+            self.ledger.duplicate(counts.duplicates as u64);
+        }
+        if !conflicts.is_empty() {
+            self.ledger.conflict(conflicts.len() as u64);
+            let mut kept = lock(&self.conflicts);
+            for conflict in conflicts {
+                kept.push(reading.sensor(), at.hour(), received_at, conflict);
+            }
+        }
+    }
+
+    /// Corrects the byte count of an entry that had `before` bytes.
+    fn account(&self, before: usize, after: usize) {
+        if after >= before {
+            self.bytes.fetch_add(after - before, Relaxed);
+        } else {
+            self.bytes.fetch_sub(before - after, Relaxed);
+        }
+    }
+
+    /// Whether a batch of `bytes` may come in now. An empty buffer takes any.
+    #[must_use]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let used = self.bytes.load(Relaxed);
+        used + bytes <= self.settings.bytes_max || self.pending_values.load(Relaxed) == 0
+    }
+
+    /// Whether flushing should not wait for age: what waits for the store takes
+    /// half the budget, or nearly nothing is left of it.
+    #[must_use]
+    pub fn is_pressed(&self) -> bool {
+        let pending = self.pending_values.load(Relaxed) as usize * PENDING_VALUE_BYTES;
+        let bytes_max = self.settings.bytes_max;
+        pending > bytes_max / 2 || self.bytes.load(Relaxed) > bytes_max / 10 * 9
+    }
+
+    /// Resolves when bytes were given back after it was created.
+    pub fn freed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.freed.notified()
+    }
+
+    /// Resolves when the buffer wants to be flushed before its time.
+    pub fn wanted(&self) -> tokio::sync::futures::Notified<'_> {
+        self.wanted.notified()
+    }
+
+    /// Asks for a flush before its time.
+    pub fn want_flush(&self) {
+        self.wanted.notify_one();
+    }
+
+    /// Values that the store does not hold yet.
+    #[must_use]
+    pub fn pending_values(&self) -> u64 {
+        self.pending_values.load(Relaxed)
+    }
+
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Relaxed)
+    }
+
+    /// The bound in bytes.
+    #[must_use]
+    pub fn bytes_max(&self) -> usize {
+        self.settings.bytes_max
+    }
+
+    /// Buckets known.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        let count = |shard: &Mutex<Shard>| -> usize {
+            let shard = lock(shard);
+            shard.sensors.values().map(|s| s.hours.len()).sum()
+        };
+        self.shards.iter().map(count).sum()
+    }
+
+    /// The lowest journal sequence that the buffer still holds unconfirmed.
+    #[must_use]
+    pub fn lowest_pinned(&self) -> Option<u64> {
+        self.pins.lowest()
+    }
+
+    /// Conflicts kept, the newest first.
+    #[must_use]
+    pub fn conflicts(&self) -> Vec<ConflictRecord> {
+        lock(&self.conflicts).newest_first()
+    }
+
+    /// Sensors that were heard of since the store was told, and that have nothing
+    /// pending that would tell it (they sent duplicates only); at most `limit`.
+    #[must_use]
+    pub fn untold_seen(&self, limit: usize) -> Vec<SensorSeen> {
+        let mut untold = Vec::new();
+        for shard in &self.shards {
+            let shard = lock(shard);
+            let silent = shard.sensors.iter().filter(|(_, hours)| {
+                !hours.last_seen_stored && hours.hours.values().all(Entry::is_clean)
+            });
+            untold.extend(
+                silent
+                    .take(limit.saturating_sub(untold.len()))
+                    .map(|(id, hours)| SensorSeen {
+                        sensor: id.clone(),
+                        last_seen: hours.last_seen,
+                    }),
+            );
+        }
+        untold
+    }
+
+    /// When the sensors of the buffer with an id above `after` were last heard
+    /// of, ordered by id.
+    #[must_use]
+    pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        let mut seen = Vec::new();
+        for shard in &self.shards {
+            let shard = lock(shard);
+            seen.extend(
+                shard
+                    .sensors
+                    .iter()
+                    .filter(|(id, _)| after.is_none_or(|after| *id > after))
+                    .map(|(id, hours)| SensorSeen {
+                        sensor: id.clone(),
+                        last_seen: hours.last_seen,
+                    }),
+            );
+        }
+        seen.sort_by(|a, b| a.sensor.cmp(&b.sensor));
+        seen
+    }
+}
+
+impl Shard {
+    fn sensor(
+        &mut self,
+        sensor: &SensorId,
+        received_at: Micros,
+        bytes: &AtomicUsize,
+    ) -> &mut SensorHours {
+        // `entry` would clone the id of every reading; most are known.
+        if !self.sensors.contains_key(sensor) {
+            bytes.fetch_add(SENSOR_BYTES, Relaxed);
+            let hours = SensorHours {
+                last_seen: received_at,
+                last_seen_stored: false,
+                hours: BTreeMap::new(),
+            };
+            self.sensors.insert(sensor.clone(), hours);
+        }
+        let hours = self
+            .sensors
+            .get_mut(sensor)
+            .expect("it was there or was just inserted");
+        if hours.last_seen < received_at {
+            hours.last_seen = received_at;
+            hours.last_seen_stored = false;
+        }
+        hours
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while the lock was held stops the process in order (the service
+    // watches its tasks); until then others may still read.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

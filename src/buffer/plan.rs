@@ -1,0 +1,145 @@
+//! Which write a bucket's pending elements need: into its open part, into a
+//! next part, or as its first. Pure.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::bucket::{Computed, Merge};
+use crate::model::BucketKey;
+use crate::store::size::{document_overhead, element_bytes};
+use crate::store::{BucketVersion, BucketWrite, Expect};
+
+/// Gives every write of a process a number of its own: random per start, then
+/// a sequence.
+#[derive(Debug)]
+pub struct WriterId {
+    start: u64,
+    sequence: AtomicU64,
+}
+
+impl WriterId {
+    /// A writer; `random` tells its start from every other one.
+    #[must_use]
+    pub fn new(random: u32) -> Self {
+        // 31 random bits, then 2^32 writes; bit 63 stays clear so that the
+        // number is positive for people. More writes run into the random bits,
+        // which still repeats no number of this start.
+        Self {
+            start: u64::from(random >> 1) << 32,
+            sequence: AtomicU64::new(0),
+        }
+    }
+
+    /// The next number.
+    pub fn next(&self) -> i64 {
+        let number = self.start + self.sequence.fetch_add(1, Ordering::Relaxed);
+        (number & i64::MAX.cast_unsigned()).cast_signed()
+    }
+}
+
+/// The last part of a bucket, as the store has it.
+#[derive(Debug, Clone)]
+pub(super) struct LastPart {
+    pub(super) version: BucketVersion,
+    pub(super) full: bool,
+    pub(super) bytes: usize,
+    pub(super) computed: Computed,
+}
+
+/// A write and what the bucket's last part is after it.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) write: BucketWrite,
+    pub(super) after: LastPart,
+    /// Row behind the last one it carries.
+    pub(super) end: usize,
+}
+
+/// Plans the write of the elements from row `from` on, as many as fit, but at
+/// least one.
+pub(super) fn plan(
+    key: &BucketKey,
+    last: Option<&LastPart>,
+    merge: &Merge,
+    from: usize,
+    part_bytes_max: Option<usize>,
+    writer: &WriterId,
+) -> Planned {
+    let elements = merge.elements();
+    let bytes_max = part_bytes_max.unwrap_or(usize::MAX);
+    let first_bytes = element_bytes(elements.get(from)) + 1024;
+    let open = last.filter(|part| !part.full && part.bytes + first_bytes <= bytes_max);
+    let (expect, version, mut bytes, mut computed) = match (last, open) {
+        (_, Some(part)) => {
+            let version = BucketVersion {
+                rev: part.version.rev + 1,
+                by: writer.next(),
+                ..part.version
+            };
+            (
+                Expect::Open(part.version),
+                version,
+                part.bytes,
+                part.computed.clone(),
+            )
+        }
+        (Some(part), None) => {
+            let closing = (!part.full).then(|| BucketVersion {
+                rev: part.version.rev + 1,
+                by: writer.next(),
+                ..part.version
+            });
+            let version = BucketVersion {
+                part: part.version.part + 1,
+                rev: 1,
+                by: writer.next(),
+            };
+            let expect = Expect::Next {
+                last: part.version,
+                closing,
+            };
+            (
+                expect,
+                version,
+                document_overhead(key, elements.names()),
+                Computed::default(),
+            )
+        }
+        (None, None) => {
+            let version = BucketVersion {
+                part: 0,
+                rev: 1,
+                by: writer.next(),
+            };
+            (
+                Expect::Absent,
+                version,
+                document_overhead(key, elements.names()),
+                Computed::default(),
+            )
+        }
+    };
+    let mut end = from;
+    while end < elements.len() {
+        let more = element_bytes(elements.get(end));
+        if end > from && bytes.saturating_add(more) > bytes_max {
+            break;
+        }
+        bytes = bytes.saturating_add(more);
+        end += 1;
+    }
+    merge.add_to(&mut computed, from, end);
+    let write = BucketWrite {
+        key: key.clone(),
+        expect,
+        target: version,
+        elements: elements.slice(from, end),
+        computed: computed.clone(),
+    };
+    let after = LastPart {
+        version,
+        full: false,
+        bytes,
+        computed,
+    };
+    Planned { write, after, end }
+}

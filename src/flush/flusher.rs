@@ -1,0 +1,270 @@
+//! The task that decides when to flush what.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Backoff, FlushRound, Release, RoundTurn};
+use crate::apply::Progress;
+use crate::buffer::{Buffer, DuePolicy};
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::store::{Store, StoreError};
+
+/// How often the flusher looks for buckets that came of age.
+const TICK: Duration = Duration::from_millis(500);
+
+/// A bucket that is wholly stored and that nobody touched for this long is
+/// forgotten.
+const FORGET_AFTER: Duration = Duration::from_secs(600);
+
+/// Sensors that were only heard of are told to the store this many at once.
+const TOUCHES_AT_ONCE: usize = 1000;
+
+/// When to flush, and how much at once.
+#[derive(Debug, Clone, Copy)]
+pub struct FlusherSettings {
+    /// Age of the oldest pending reading that makes a bucket due.
+    pub age_max: Duration,
+    /// Pending readings that make a bucket due.
+    pub readings_max: usize,
+    /// Buckets in one flush.
+    pub batch_buckets_max: usize,
+    /// Flushes under way at once.
+    pub in_flight_max: usize,
+    /// First wait after a failure.
+    pub retry_min: Duration,
+    /// Longest wait after failures.
+    pub retry_max: Duration,
+}
+
+/// How the store is, as the flusher last saw it.
+#[derive(Debug, Default)]
+pub struct StoreHealth {
+    failing: AtomicBool,
+    in_flight: AtomicU64,
+}
+
+impl StoreHealth {
+    /// Whether the last call succeeded.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        !self.failing.load(Ordering::Relaxed)
+    }
+
+    /// Flushes under way.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    fn succeeded(&self, store: &dyn Store) {
+        if self.failing.swap(false, Ordering::Relaxed) {
+            tracing::info!(store = store.name(), "the store answers again");
+        }
+    }
+
+    fn failed(&self, error: &StoreError) {
+        if !self.failing.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%error, "flushing fails; readings stay in the journal and it is tried again");
+        }
+    }
+}
+
+/// What the flusher works with.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is the part its type names")]
+pub struct FlusherParts {
+    pub buffer: Arc<Buffer>,
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub progress: Arc<Progress>,
+    pub journal: Journal,
+    pub health: Arc<StoreHealth>,
+}
+
+impl std::fmt::Debug for FlusherParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FlusherParts").finish_non_exhaustive()
+    }
+}
+
+/// The flusher.
+#[derive(Debug)]
+pub struct Flusher {
+    parts: FlusherParts,
+    settings: FlusherSettings,
+    workers: JoinSet<()>,
+}
+
+impl Flusher {
+    /// A flusher over `parts`.
+    #[must_use]
+    pub fn new(parts: FlusherParts, settings: FlusherSettings) -> Self {
+        Self {
+            parts,
+            settings,
+            workers: JoinSet::new(),
+        }
+    }
+
+    /// Runs until `stop`; then flushes everything, until nothing is left or
+    /// `deadline` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken, deadline: CancellationToken) {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while !stop.is_cancelled() {
+            let buffer = Arc::clone(&self.parts.buffer);
+            tokio::select! {
+                () = stop.cancelled() => break,
+                _ = tick.tick() => self.look_after_memory(),
+                () = buffer.wanted() => self.look_after_memory(),
+                Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
+                    self.after_round(ended).await;
+                }
+            }
+            self.start_rounds(&deadline, false);
+            if self.workers.is_empty() {
+                self.tell_silent_sensors().await;
+            }
+        }
+        self.drain(&deadline).await;
+    }
+
+    /// Flushes everything until nothing is left or the deadline is over.
+    async fn drain(&mut self, deadline: &CancellationToken) {
+        loop {
+            if !deadline.is_cancelled() {
+                self.start_rounds(deadline, true);
+            }
+            match self.workers.join_next().await {
+                Some(ended) => self.after_round(ended).await,
+                None => break,
+            }
+        }
+        if !deadline.is_cancelled() {
+            self.tell_silent_sensors().await;
+        }
+        self.release().await;
+    }
+
+    fn look_after_memory(&self) {
+        self.parts
+            .buffer
+            .evict(self.parts.clock.elapsed(), FORGET_AFTER);
+    }
+
+    /// Starts rounds while buckets are due and workers are free.
+    fn start_rounds(&mut self, deadline: &CancellationToken, everything: bool) {
+        let parts = &self.parts;
+        while self.workers.len() < self.settings.in_flight_max {
+            let policy = DuePolicy {
+                hour: parts.clock.now().hour(),
+                elapsed: parts.clock.elapsed(),
+                age_max: self.settings.age_max,
+                readings_max: self.settings.readings_max,
+                release_below: self.release_below(),
+                everything: everything || parts.buffer.is_pressed(),
+            };
+            let leases = parts
+                .buffer
+                .lease(&policy, self.settings.batch_buckets_max);
+            if leases.is_empty() {
+                break;
+            }
+            let worker = run_round(
+                FlushRound::new(leases),
+                self.parts.clone(),
+                Backoff::new(self.settings.retry_min, self.settings.retry_max),
+                deadline.clone(),
+            );
+            self.workers.spawn(worker);
+        }
+        self.publish_in_flight();
+    }
+
+    /// Near the journal's bound, what pins its oldest segment goes first,
+    /// however small.
+    fn release_below(&self) -> Option<u64> {
+        let space = self.parts.journal.space();
+        (space.used() > space.bytes_max() / 2).then(|| self.parts.journal.oldest_segment_end())
+    }
+
+    async fn after_round(&mut self, ended: Result<(), tokio::task::JoinError>) {
+        self.publish_in_flight();
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+        self.release().await;
+    }
+
+    fn publish_in_flight(&self) {
+        let in_flight = self.workers.len() as u64;
+        self.parts
+            .health
+            .in_flight
+            .store(in_flight, Ordering::Relaxed);
+    }
+
+    /// Tells the journal what is confirmed.
+    async fn release(&self) {
+        let low_water = low_water(&self.parts.progress, &self.parts.buffer);
+        Release::release(&self.parts.journal, low_water).await;
+    }
+
+    async fn tell_silent_sensors(&self) {
+        let untold = self.parts.buffer.untold_seen(TOUCHES_AT_ONCE);
+        if untold.is_empty() {
+            return;
+        }
+        match self.parts.store.touch(&untold).await {
+            Ok(()) => {
+                self.parts.health.succeeded(&*self.parts.store);
+                self.parts.buffer.settle(&[], &untold);
+            }
+            Err(error) => self.parts.health.failed(&error),
+        }
+    }
+}
+
+/// Sequences below this are confirmed by the store.
+#[must_use]
+pub fn low_water(progress: &Progress, buffer: &Buffer) -> u64 {
+    // In this order: what is applied in between is pinned before it counts as
+    // applied.
+    let applied = progress.applied_end();
+    buffer.lowest_pinned().map_or(applied, |pin| pin.min(applied))
+}
+
+async fn run_round(
+    mut round: FlushRound,
+    parts: FlusherParts,
+    mut backoff: Backoff,
+    deadline: CancellationToken,
+) {
+    loop {
+        match round.turn(&parts.store, &parts.buffer, &*parts.clock).await {
+            RoundTurn::More => {
+                parts.health.succeeded(&*parts.store);
+                backoff.reset();
+            }
+            RoundTurn::Done => {
+                parts.health.succeeded(&*parts.store);
+                return;
+            }
+            RoundTurn::Failed(error) => {
+                parts.health.failed(&error);
+                tracing::debug!(%error, "a flush failed");
+                tokio::select! {
+                    () = deadline.cancelled() => return,
+                    () = tokio::time::sleep(backoff.wait()) => {}
+                }
+            }
+        }
+    }
+}

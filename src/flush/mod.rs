@@ -1,0 +1,34 @@
+//! Flush: picks buckets that are due, writes them to the store, and confirms:
+//! first to the buffer, then, once what derives from them is durable too, to
+//! the journal.
+//!
+//! - [`Flusher`]: the task that leases and starts workers, at most
+//!   `in_flight_max` at once. While all are busy buckets simply grow: big
+//!   flushes are what makes a store fast.
+//! - [`FlushRound`]: one lease of many buckets until each is confirmed or
+//!   re-based; the same write is repeated until its outcome is known.
+//! - [`Backoff`]: waits between tries.
+
+mod backoff;
+mod flusher;
+mod round;
+
+pub use backoff::Backoff;
+pub use flusher::{Flusher, FlusherParts, FlusherSettings, StoreHealth};
+pub use round::{FlushRound, RoundTurn};
+
+use async_trait::async_trait;
+
+/// Told that the journal is not needed below a sequence.
+#[async_trait]
+pub trait Release: Send + Sync {
+    /// Everything below `low_water` is confirmed by the store.
+    async fn release(&self, low_water: u64);
+}
+
+#[async_trait]
+impl Release for crate::journal::Journal {
+    async fn release(&self, low_water: u64) {
+        Self::release(self, low_water).await;
+    }
+}

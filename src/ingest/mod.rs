@@ -1,0 +1,172 @@
+//! The accept path: decoded readings -> admission -> journal durable -> applied.
+
+use std::sync::Arc;
+
+use crate::clock::{Clock, ReceiptStamps};
+use crate::decode::{BodyError, DecodeContext, Decoded, Stamps};
+use crate::journal::{Journal, JournalError, Record};
+use crate::metrics::{Ledger, Refusal};
+use crate::model::{Micros, RejectCode, Rejection};
+
+/// Bounds on the time of a reading.
+#[derive(Debug, Clone, Copy)]
+pub struct IngestSettings {
+    /// The earliest time accepted.
+    pub min_time: Micros,
+    /// How far ahead of this clock a reading may be, microseconds.
+    pub max_future_micros: i64,
+}
+
+/// What became of a body.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Items made durable.
+    pub accepted: u64,
+    /// Items refused.
+    pub rejected: u64,
+    /// The first rejections, at most 100.
+    pub rejections: Vec<Rejection>,
+    /// All rejections by code.
+    pub rejected_by_code: Vec<(RejectCode, u64)>,
+    /// This clock's time.
+    pub server_time: Micros,
+}
+
+/// Why a body was refused as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The body is not what its type says.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// The format of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`.
+    Json,
+    /// `application/x-ndjson`.
+    NdJson,
+}
+
+/// The accept path; cheap to clone.
+#[derive(Clone)]
+pub struct Ingest {
+    journal: Journal,
+    ledger: Arc<Ledger>,
+    clock: Arc<dyn Clock>,
+    stamps: Arc<ReceiptStamps>,
+    settings: IngestSettings,
+}
+
+struct ClockStamps<'a> {
+    stamps: &'a ReceiptStamps,
+    clock: &'a dyn Clock,
+}
+
+impl Stamps for ClockStamps<'_> {
+    fn next(&mut self) -> Micros {
+        self.stamps.next(self.clock.now())
+    }
+}
+
+impl Ingest {
+    /// An accept path into `journal`.
+    #[must_use]
+    pub fn new(
+        journal: Journal,
+        ledger: Arc<Ledger>,
+        clock: Arc<dyn Clock>,
+        settings: IngestSettings,
+    ) -> Self {
+        Self {
+            journal,
+            ledger,
+            clock,
+            stamps: Arc::new(ReceiptStamps::default()),
+            settings,
+        }
+    }
+
+    /// Takes a body: answers once every good item is durable and, unless the
+    /// applier lags, queryable.
+    ///
+    /// # Errors
+    /// [`IngestError`]: nothing of the body is durable.
+    pub async fn accept(
+        &self,
+        body: &[u8],
+        format: Format,
+        unit: Option<crate::decode::TimeUnit>,
+    ) -> Result<Outcome, IngestError> {
+        let received_at = self.clock.now();
+        let context = DecodeContext {
+            received_at,
+            min_time: self.settings.min_time,
+            max_time: received_at.saturating_add(self.settings.max_future_micros),
+            unit,
+        };
+        let mut stamps = ClockStamps {
+            stamps: &self.stamps,
+            clock: &*self.clock,
+        };
+        let decoded = match format {
+            Format::Json => crate::decode::json(body, &context, &mut stamps)
+                .inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?,
+            Format::NdJson => crate::decode::ndjson(body, &context, &mut stamps),
+        };
+        self.take(decoded, received_at).await
+    }
+
+    async fn take(&self, decoded: Decoded, received_at: Micros) -> Result<Outcome, IngestError> {
+        let accepted = decoded.batch.len() as u64;
+        let by_code: Vec<(RejectCode, u64)> = decoded.rejections.by_code().collect();
+        let rejected = decoded.rejections.total();
+        let count = || {
+            self.ledger.receive(decoded.items);
+            self.ledger.skip_text_fields(decoded.text_fields_skipped);
+            for (code, items) in &by_code {
+                self.ledger.reject(*code, *items);
+            }
+        };
+        if accepted == 0 {
+            count();
+        } else {
+            let record = Record::Batch {
+                received_at,
+                batch: decoded.batch,
+            };
+            let encoded = record.encode();
+            self.journal
+                .append(record, encoded, count)
+                .await
+                .inspect_err(|error| self.ledger.refuse(refusal(error)))?;
+        }
+        Ok(Outcome {
+            accepted,
+            rejected,
+            rejections: decoded.rejections.into_first(),
+            rejected_by_code: by_code,
+            server_time: self.clock.now(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Ingest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ingest").finish_non_exhaustive()
+    }
+}
+
+fn refusal(error: &JournalError) -> Refusal {
+    match error {
+        JournalError::Full(_) | JournalError::Append(crate::journal::AppendError::NoRoom(_)) => {
+            Refusal::JournalFull
+        }
+        JournalError::Append(_) => Refusal::JournalFailed,
+        JournalError::Stopping => Refusal::Stopping,
+    }
+}

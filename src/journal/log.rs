@@ -1,0 +1,423 @@
+//! Segments on a disk.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use super::Space;
+use super::disk::{Disk, DiskFile};
+use super::frame::{self, SEGMENT_HEADER_BYTES};
+use super::record::{Record, RecordError};
+
+/// The log as a value: appends groups, releases segments, on the caller's
+/// thread.
+pub struct Log {
+    disk: Arc<dyn Disk>,
+    space: Arc<Space>,
+    segment_bytes_max: u64,
+    closed: VecDeque<Segment>,
+    current: Segment,
+    file: Box<dyn DiskFile>,
+    next_seq: u64,
+    poisoned: bool,
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Segment {
+    name: String,
+    first_seq: u64,
+    /// Sequence behind its last record.
+    end_seq: u64,
+    bytes: u64,
+}
+
+/// What a start found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recovered {
+    /// Sequence of the first record found, if any was.
+    pub first_seq: Option<u64>,
+    /// Sequence behind the last record.
+    pub end_seq: u64,
+    /// Number of records.
+    pub records: u64,
+    /// Values over all batches.
+    pub values: u64,
+    /// What was cut from the end.
+    pub torn: Option<TornTail>,
+}
+
+/// An end of the journal that was cut: a write that was under way when the
+/// process or the machine stopped, never acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TornTail {
+    /// File name of the segment.
+    pub segment: String,
+    /// Where the sound part ends, bytes.
+    pub offset: u64,
+    /// Bytes that were cut.
+    pub bytes: u64,
+}
+
+/// Why a log cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The disk failed.
+    #[error("the journal cannot be {doing}: {source}")]
+    Disk {
+        /// What was tried.
+        doing: &'static str,
+        /// What the disk said.
+        source: io::Error,
+    },
+    /// A damaged middle: something that was durable is not readable.
+    #[error(
+        "journal segment {segment} is damaged at byte {offset}: what stands there was durable \
+         once and sound records follow; restore the file from a copy, or move it away to start \
+         without its readings"
+    )]
+    Damaged {
+        /// File name of the segment.
+        segment: String,
+        /// Where, bytes.
+        offset: u64,
+    },
+    /// Segments do not follow each other.
+    #[error(
+        "journal segment {segment} starts with record {found} where record {expected} must \
+         follow: a segment is missing; put it back, or move {segment} away to start without it"
+    )]
+    Gap {
+        /// File name of the segment.
+        segment: String,
+        /// Its first sequence.
+        found: u64,
+        /// The one that must follow.
+        expected: u64,
+    },
+    /// A record that this build cannot read.
+    #[error("journal segment {segment}, byte {offset}: {source}")]
+    Record {
+        /// File name of the segment.
+        segment: String,
+        /// Start of its group, bytes.
+        offset: u64,
+        /// Why.
+        source: RecordError,
+    },
+}
+
+/// Why a group was not appended; nothing of it is durable or ever read back.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AppendError {
+    /// The disk has no room. The log is sound; the next append may succeed.
+    #[error("the journal's disk is full: {0}")]
+    NoRoom(String),
+    /// A sync failed, now or before: nothing can be made durable any more.
+    #[error(
+        "the journal cannot be written since a write or sync failed ({0}); restart hourglass once the disk is sound"
+    )]
+    Poisoned(String),
+}
+
+pub(super) fn segment_name(first_seq: u64) -> String {
+    format!("{first_seq:020}.journal")
+}
+
+pub(super) fn segment_seq(name: &str) -> Option<u64> {
+    name.strip_suffix(".journal")?.parse().ok()
+}
+
+impl Log {
+    /// Reads and checks every segment, cuts a torn tail, and opens a new
+    /// segment behind the last.
+    ///
+    /// # Errors
+    /// [`LogError`]: nothing is skipped.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        space: Arc<Space>,
+        segment_bytes_max: u64,
+    ) -> Result<(Self, Recovered), LogError> {
+        let list = disk.list().map_err(failed("listed"))?;
+        let mut names: Vec<(u64, String)> = list
+            .into_iter()
+            .filter_map(|name| Some((segment_seq(&name)?, name)))
+            .collect();
+        names.sort();
+        let mut recovered = Recovered::default();
+        let mut closed = VecDeque::new();
+        let last = names.len().saturating_sub(1);
+        for (at, (named_seq, name)) in names.into_iter().enumerate() {
+            let expected = (at > 0).then_some(recovered.end_seq);
+            if let Some(segment) = scan(
+                &*disk,
+                name,
+                named_seq,
+                expected,
+                at == last,
+                &mut recovered,
+            )? {
+                recovered.end_seq = segment.end_seq;
+                space.take(segment.bytes);
+                closed.push_back(segment);
+            }
+        }
+        recovered.end_seq = recovered.end_seq.max(1);
+        // An emptied segment of this very sequence may lie there: the new one
+        // takes its name.
+        if let Some(empty) = closed.pop_back_if(|s| s.first_seq == s.end_seq) {
+            disk.remove(&empty.name).map_err(failed("cleaned"))?;
+            space.give_back(empty.bytes);
+        }
+        let next_seq = recovered.end_seq;
+        let (file, current) = new_segment(&*disk, next_seq).map_err(failed("started"))?;
+        space.take(current.bytes);
+        let log = Self {
+            disk,
+            space,
+            segment_bytes_max,
+            closed,
+            current,
+            file,
+            next_seq,
+            poisoned: false,
+            buffer: Vec::new(),
+        };
+        Ok((log, recovered))
+    }
+
+    /// Sequence that the next record gets.
+    #[must_use]
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// Segments on disk.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.closed.len() + 1
+    }
+
+    /// Sequence behind the last record of the oldest segment: what is below it
+    /// pins that segment.
+    #[must_use]
+    pub fn oldest_segment_end(&self) -> u64 {
+        self.closed.front().unwrap_or(&self.current).end_seq
+    }
+
+    /// Appends `records` as one group and syncs it. The first gets the
+    /// sequence that is returned, the others follow.
+    ///
+    /// # Errors
+    /// [`AppendError`]; then no record of the group is durable.
+    pub fn append<'a>(
+        &mut self,
+        records: impl ExactSizeIterator<Item = &'a [u8]>,
+    ) -> Result<u64, AppendError> {
+        if self.poisoned {
+            return Err(AppendError::Poisoned("earlier".into()));
+        }
+        if self.current.bytes >= self.segment_bytes_max {
+            self.roll()?;
+        }
+        let first = self.next_seq;
+        let count = records.len() as u64;
+        self.buffer.clear();
+        frame::write_group(&mut self.buffer, first, records);
+        if let Err(error) = self.file.append(&self.buffer) {
+            return Err(self.undo_append(&error));
+        }
+        if let Err(error) = self.file.sync() {
+            self.poisoned = true;
+            return Err(AppendError::Poisoned(error.to_string()));
+        }
+        let bytes = self.buffer.len() as u64;
+        self.space.take(bytes);
+        self.current.bytes += bytes;
+        self.next_seq += count;
+        self.current.end_seq = self.next_seq;
+        Ok(first)
+    }
+
+    /// Takes back a write that did not go through: what reached the file is cut,
+    /// so that the next group follows the last sound one.
+    fn undo_append(&mut self, error: &io::Error) -> AppendError {
+        match self.file.cut(self.current.bytes) {
+            Ok(()) if error.kind() == io::ErrorKind::StorageFull => {
+                AppendError::NoRoom(error.to_string())
+            }
+            _ => {
+                self.poisoned = true;
+                AppendError::Poisoned(error.to_string())
+            }
+        }
+    }
+
+    /// Removes the segments in which every record is below `low_water`.
+    ///
+    /// # Errors
+    /// What the disk says; the segments stay and are removed by a later call.
+    pub fn release(&mut self, low_water: u64) -> io::Result<()> {
+        let mut removed = false;
+        while let Some(segment) = self.closed.front().filter(|s| s.end_seq <= low_water) {
+            self.disk.remove(&segment.name)?;
+            self.space.give_back(segment.bytes);
+            self.closed.pop_front();
+            removed = true;
+        }
+        if removed {
+            self.disk.sync_names()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Begins a new segment when the current one is all confirmed, so that a
+    /// clean stop leaves no record behind.
+    ///
+    /// # Errors
+    /// As [`Log::append`] and [`Log::release`].
+    pub fn finish(&mut self, low_water: u64) -> Result<(), AppendError> {
+        let has_records = self.current.first_seq < self.current.end_seq;
+        if has_records && self.current.end_seq <= low_water && !self.poisoned {
+            self.roll()?;
+        }
+        self.release(low_water)
+            .map_err(|error| AppendError::NoRoom(error.to_string()))
+    }
+
+    /// Begins a new segment.
+    fn roll(&mut self) -> Result<(), AppendError> {
+        match new_segment(&*self.disk, self.next_seq) {
+            Ok((file, segment)) => {
+                self.space.take(segment.bytes);
+                self.file = file;
+                self.closed
+                    .push_back(std::mem::replace(&mut self.current, segment));
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                // Half a segment may lie there; it must not stand in the way of
+                // the next try. If it cannot be removed, that try says so.
+                drop(self.disk.remove(&segment_name(self.next_seq)));
+                Err(AppendError::NoRoom(error.to_string()))
+            }
+            Err(error) => {
+                self.poisoned = true;
+                Err(AppendError::Poisoned(error.to_string()))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log")
+            .field("next_seq", &self.next_seq)
+            .field("segments", &self.segments())
+            .field("poisoned", &self.poisoned)
+            .finish_non_exhaustive()
+    }
+}
+
+fn failed(doing: &'static str) -> impl Fn(io::Error) -> LogError {
+    move |source| LogError::Disk { doing, source }
+}
+
+fn new_segment(disk: &dyn Disk, first_seq: u64) -> io::Result<(Box<dyn DiskFile>, Segment)> {
+    let name = segment_name(first_seq);
+    let mut file = disk.create(&name)?;
+    file.append(&frame::segment_header(first_seq))?;
+    file.sync()?;
+    disk.sync_names()?;
+    let segment = Segment {
+        name,
+        first_seq,
+        end_seq: first_seq,
+        bytes: SEGMENT_HEADER_BYTES as u64,
+    };
+    Ok((file, segment))
+}
+
+/// Checks one segment and counts what it holds. `None` where a start was cut
+/// off while the segment was made, and the file was removed.
+fn scan(
+    disk: &dyn Disk,
+    name: String,
+    named_seq: u64,
+    expected: Option<u64>,
+    is_last: bool,
+    recovered: &mut Recovered,
+) -> Result<Option<Segment>, LogError> {
+    let len = disk.len(&name).map_err(failed("read"))?;
+    let bytes = disk
+        .read_at(&name, 0, usize::try_from(len).unwrap_or(usize::MAX))
+        .map_err(failed("read"))?;
+    let Some(first_seq) = frame::read_segment_header(&bytes).filter(|seq| *seq == named_seq) else {
+        // The header is synced before any group is written.
+        if is_last && !frame::has_group(&bytes) {
+            disk.remove(&name).map_err(failed("cleaned"))?;
+            recovered.torn = Some(TornTail {
+                segment: name,
+                offset: 0,
+                bytes: len,
+            });
+            return Ok(None);
+        }
+        return Err(LogError::Damaged {
+            segment: name,
+            offset: 0,
+        });
+    };
+    if let Some(expected) = expected.filter(|seq| *seq != first_seq) {
+        return Err(LogError::Gap {
+            segment: name,
+            found: first_seq,
+            expected,
+        });
+    }
+    let mut segment = Segment {
+        name,
+        first_seq,
+        end_seq: first_seq,
+        bytes: SEGMENT_HEADER_BYTES as u64,
+    };
+    let mut at = SEGMENT_HEADER_BYTES;
+    while at < bytes.len() {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(group) = frame::read_group(rest).filter(|g| g.first_seq == segment.end_seq) else {
+            // A later segment or a later group proves that this was durable.
+            let behind = rest.get(1..).unwrap_or_default();
+            if !is_last || frame::has_group(behind) {
+                return Err(LogError::Damaged {
+                    segment: segment.name,
+                    offset: at as u64,
+                });
+            }
+            disk.truncate(&segment.name, at as u64)
+                .map_err(failed("cut"))?;
+            recovered.torn = Some(TornTail {
+                segment: segment.name.clone(),
+                offset: at as u64,
+                bytes: rest.len() as u64,
+            });
+            break;
+        };
+        for record in group.records() {
+            let record = Record::decode(record).map_err(|source| LogError::Record {
+                segment: segment.name.clone(),
+                offset: at as u64,
+                source,
+            })?;
+            let Record::Batch { batch, .. } = record;
+            recovered.values += batch.value_count() as u64;
+            recovered.records += 1;
+            recovered.first_seq.get_or_insert(segment.end_seq);
+            segment.end_seq += 1;
+        }
+        at += group.bytes;
+    }
+    segment.bytes = at as u64;
+    Ok(Some(segment))
+}

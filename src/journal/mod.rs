@@ -1,0 +1,34 @@
+//! The journal: a write-ahead log on local disk, the redo log of everything
+//! behind it.
+//!
+//! - [`record`]: what is logged, typed and versioned.
+//! - [`frame`]: groups of records under one CRC-32C; one group is one write
+//!   and one sync, and the next is written only after that sync succeeded.
+//! - [`disk`]: the seam to the file system.
+//! - [`Log`]: segments on a disk, as a value that does what it is told on the
+//!   caller's thread.
+//! - [`Journal`]: the handle of the writer thread; group commit without a
+//!   timer: what arrives during one sync is the next group.
+//! - [`tail`]: durable records on their way to the applier, in memory while it
+//!   keeps up.
+//!
+//! Constraints: a batch is acknowledged after its sync, never before. A failed
+//! sync poisons the journal for good (the kernel may have dropped the pages;
+//! a second sync that succeeds proves nothing). A torn tail is cut and said, a
+//! damaged middle stops the start (I12). A segment is removed only when
+//! everything in it is confirmed by the store.
+
+pub mod disk;
+pub mod frame;
+mod log;
+mod reader;
+pub mod record;
+mod space;
+pub mod tail;
+mod writer;
+
+pub use log::{AppendError, Log, LogError, Recovered, TornTail};
+pub use reader::LogReader;
+pub use record::Record;
+pub use space::{Reservation, Space, SpaceFull};
+pub use writer::{Journal, JournalError, JournalSettings, JournalState, WriterThread};

@@ -1,0 +1,288 @@
+//! What is logged: typed, versioned records.
+//!
+//! Byte layout in `docs/formats.md`. A kind or version that this build does not
+//! know stops the start with a message; it is never skipped.
+
+use crate::model::{Batch, MeasureName, Micros, SensorId};
+
+const KIND_BATCH: u8 = 1;
+const BATCH_VERSION: u8 = 1;
+
+/// A record of the journal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// Readings that were received together.
+    Batch {
+        /// When they were received.
+        received_at: Micros,
+        /// The readings.
+        batch: Batch,
+    },
+}
+
+/// Why a record cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// Written by a newer build.
+    #[error(
+        "a record of kind {kind} version {version} is unknown to this build; \
+         start the version of hourglass that wrote it"
+    )]
+    Unknown {
+        /// The kind byte.
+        kind: u8,
+        /// The version byte.
+        version: u8,
+    },
+    /// The bytes are not what the kind says.
+    #[error("a batch record is malformed: {0}")]
+    Malformed(&'static str),
+}
+
+impl Record {
+    /// Kind, version and payload as bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Batch { received_at, batch } => encode_batch(*received_at, batch),
+        }
+    }
+
+    /// Reads what [`Record::encode`] wrote.
+    ///
+    /// # Errors
+    /// [`RecordError`] where it is something else.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        let mut input = Input { rest: bytes };
+        let (kind, version) = (input.u8()?, input.u8()?);
+        match (kind, version) {
+            (KIND_BATCH, BATCH_VERSION) => decode_batch(&mut input),
+            _ => Err(RecordError::Unknown { kind, version }),
+        }
+    }
+}
+
+fn encode_batch(received_at: Micros, batch: &Batch) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + batch.len() * 8 + batch.value_count() * 10);
+    out.extend([KIND_BATCH, BATCH_VERSION]);
+    out.extend(received_at.get().to_le_bytes());
+    put_varint(&mut out, batch.sensors().len() as u64);
+    for sensor in batch.sensors() {
+        put_text(&mut out, sensor.as_str());
+    }
+    put_varint(&mut out, batch.measures().len() as u64);
+    for measure in batch.measures() {
+        put_text(&mut out, measure.as_str());
+    }
+    put_varint(&mut out, batch.len() as u64);
+    put_varint(&mut out, batch.value_count() as u64);
+    let mut before = received_at.get();
+    for reading in batch.readings() {
+        put_varint(&mut out, u64::from(reading.sensor_index()));
+        put_varint(&mut out, zigzag(reading.at().get().wrapping_sub(before)));
+        before = reading.at().get();
+        let values = reading.indexed_values();
+        put_varint(&mut out, values.len() as u64);
+        for (measure, value) in values {
+            put_varint(&mut out, u64::from(measure));
+            out.extend(value.to_bits().to_le_bytes());
+        }
+    }
+    out
+}
+
+fn decode_batch(input: &mut Input<'_>) -> Result<Record, RecordError> {
+    let malformed = RecordError::Malformed;
+    let received_at =
+        Micros::new(input.i64()?).map_err(|_| malformed("time of receipt out of range"))?;
+    let mut batch = Batch::default();
+    let sensors = input.count(1)?;
+    for _ in 0..sensors {
+        let id = SensorId::new(input.text()?).map_err(|_| malformed("sensor id"))?;
+        batch.add_sensor(id);
+    }
+    let measures = input.count(1)?;
+    for _ in 0..measures {
+        let name = MeasureName::new(input.text()?).map_err(|_| malformed("measure name"))?;
+        batch.add_measure(name);
+    }
+    let readings = input.count(3)?;
+    let values = input.varint()?;
+    let mut before = received_at.get();
+    for _ in 0..readings {
+        let sensor = input.index(sensors)?;
+        let at = before.wrapping_add(unzigzag(input.varint()?));
+        before = at;
+        let at = Micros::new(at).map_err(|_| malformed("instant out of range"))?;
+        for _ in 0..input.varint()? {
+            let measure = input.index(measures)?;
+            let value = f64::from_bits(input.u64()?);
+            if !value.is_finite() {
+                return Err(malformed("value not finite"));
+            }
+            batch.push_value(measure, value);
+        }
+        batch.finish_reading(sensor, at);
+    }
+    if batch.value_count() as u64 != values || !input.rest.is_empty() {
+        return Err(malformed("length"));
+    }
+    Ok(Record::Batch { received_at, batch })
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)).cast_unsigned()
+}
+
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_varint(out, text.len() as u64);
+    out.extend(text.as_bytes());
+}
+
+struct Input<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    fn take(&mut self, bytes: usize) -> Result<&'a [u8], RecordError> {
+        let (taken, rest) = self
+            .rest
+            .split_at_checked(bytes)
+            .ok_or(RecordError::Malformed("cut short"))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn u8(&mut self) -> Result<u8, RecordError> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn u64(&mut self) -> Result<u64, RecordError> {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(self.take(8)?);
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn i64(&mut self) -> Result<i64, RecordError> {
+        Ok(self.u64()?.cast_signed())
+    }
+
+    fn varint(&mut self) -> Result<u64, RecordError> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(RecordError::Malformed("varint too long"))
+    }
+
+    /// A number of things of at least `bytes_min` each: never more than fit
+    /// into the rest, so that damaged bytes cannot ask for memory.
+    fn count(&mut self, bytes_min: usize) -> Result<usize, RecordError> {
+        let count = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+        if count.saturating_mul(bytes_min) > self.rest.len() {
+            return Err(RecordError::Malformed("count beyond the record"));
+        }
+        Ok(count)
+    }
+
+    fn index(&mut self, below: usize) -> Result<u32, RecordError> {
+        let index = self.varint()?;
+        if index >= below as u64 {
+            return Err(RecordError::Malformed("index beyond its table"));
+        }
+        u32::try_from(index).map_err(|_| RecordError::Malformed("index beyond its table"))
+    }
+
+    fn text(&mut self) -> Result<&'a str, RecordError> {
+        let bytes = self.count(1)?;
+        std::str::from_utf8(self.take(bytes)?).map_err(|_| RecordError::Malformed("text"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn batch(readings: &[(u8, i64, Vec<(u8, u64)>)]) -> Batch {
+        let mut batch = Batch::default();
+        for n in 0..4 {
+            batch.add_sensor(SensorId::new(&format!("s{n}")).unwrap());
+            batch.add_measure(MeasureName::new(&format!("m{n}")).unwrap());
+        }
+        for (sensor, at, values) in readings {
+            for (measure, bits) in values {
+                let value = f64::from_bits(*bits);
+                let value = if value.is_finite() { value } else { -0.0 };
+                batch.push_value(u32::from(measure % 4), value);
+            }
+            batch.finish_reading(u32::from(sensor % 4), Micros::new(*at).unwrap());
+        }
+        batch
+    }
+
+    proptest! {
+        #[test]
+        fn a_batch_comes_back_bit_for_bit(
+            readings in proptest::collection::vec(
+                (
+                    any::<u8>(),
+                    Micros::MIN.get()..Micros::MAX.get(),
+                    proptest::collection::vec((any::<u8>(), any::<u64>()), 0..4),
+                ),
+                0..20,
+            ),
+            received_at in Micros::MIN.get()..Micros::MAX.get(),
+        ) {
+            let record = Record::Batch {
+                received_at: Micros::new(received_at).unwrap(),
+                batch: batch(&readings),
+            };
+            let bytes = record.encode();
+            let read = Record::decode(&bytes).unwrap();
+            prop_assert_eq!(format!("{:?}", &read), format!("{:?}", &record));
+            for cut in 0..bytes.len() {
+                prop_assert!(Record::decode(&bytes[..cut]).is_err());
+            }
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut framed = vec![KIND_BATCH, BATCH_VERSION];
+            framed.extend(&bytes);
+            for input in [&bytes, &framed] {
+                if let Ok(record) = Record::decode(input) {
+                    prop_assert_eq!(Record::decode(&record.encode()).unwrap(), record);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_of_the_future_is_named_not_skipped() {
+        assert_eq!(
+            Record::decode(&[9, 1, 0]),
+            Err(RecordError::Unknown {
+                kind: 9,
+                version: 1
+            })
+        );
+    }
+}

@@ -1,0 +1,328 @@
+//! The writer thread and its handle: group commit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use metrics::histogram;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::disk::Disk;
+use super::frame::{GROUP_HEADER_BYTES, RECORD_HEADER_BYTES};
+use super::tail::{Reply, Tail, TailRecord};
+use super::{AppendError, Log, LogError, Record, Recovered, Reservation, Space, SpaceFull};
+use crate::metrics::{Ledger, names};
+
+/// Bytes of records that one group takes at most before it is written.
+const GROUP_BYTES_MAX: usize = 8 << 20;
+
+/// Requests that wait for the writer at most; further senders wait to enqueue.
+const QUEUE_REQUESTS_MAX: usize = 4096;
+
+/// Bounds of the journal.
+#[derive(Debug, Clone, Copy)]
+pub struct JournalSettings {
+    /// A segment of this size is followed by a new one, bytes.
+    pub segment_bytes: u64,
+    /// All segments together, bytes.
+    pub bytes_max: u64,
+    /// Durable records kept in memory for the applier, bytes.
+    pub queue_bytes_max: usize,
+}
+
+/// How the journal is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JournalState {
+    /// It takes writes.
+    Writing,
+    /// A sync failed: it takes none until a restart. The reason.
+    Poisoned(String),
+}
+
+/// Why an append failed.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// At its bound: retry later.
+    #[error(transparent)]
+    Full(#[from] SpaceFull),
+    /// The disk.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The process is stopping.
+    #[error("hourglass is stopping")]
+    Stopping,
+}
+
+enum Command {
+    Append(Append),
+    Release(u64),
+    Finish(u64, oneshot::Sender<()>),
+}
+
+struct Append {
+    encoded: Vec<u8>,
+    record: Record,
+    reservation: Reservation,
+    reply: Reply,
+}
+
+/// The handle: cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    commands: mpsc::Sender<Command>,
+    space: Arc<Space>,
+    tail: Arc<Tail>,
+    state: watch::Receiver<JournalState>,
+    segments: Arc<AtomicU64>,
+    oldest_segment_end: Arc<AtomicU64>,
+}
+
+/// The writer thread; it ends when every handle is dropped or after
+/// [`Journal::finish`].
+#[derive(Debug)]
+pub struct WriterThread(JoinHandle<()>);
+
+impl WriterThread {
+    /// Waits for the thread.
+    pub fn join(self) {
+        // A panic of the thread was printed by its hook; nothing is left to do.
+        drop(self.0.join());
+    }
+}
+
+impl Journal {
+    /// Opens the log on `disk`, checks it, and starts the writer.
+    ///
+    /// # Errors
+    /// [`LogError`] where the log cannot be read whole.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        settings: JournalSettings,
+        ledger: Arc<Ledger>,
+    ) -> Result<(Self, Recovered, WriterThread), LogError> {
+        let space = Space::new(settings.bytes_max);
+        let (log, recovered) = Log::open(disk, Arc::clone(&space), settings.segment_bytes)?;
+        ledger.recover(recovered.values);
+        let tail = Tail::new(settings.queue_bytes_max, log.next_seq());
+        let (commands, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
+        let (state_sender, state) = watch::channel(JournalState::Writing);
+        let segments = Arc::new(AtomicU64::new(log.segments() as u64));
+        let oldest_segment_end = Arc::new(AtomicU64::new(log.oldest_segment_end()));
+        let writer = Writer {
+            log,
+            ledger,
+            tail: Arc::clone(&tail),
+            state: state_sender,
+            segments: Arc::clone(&segments),
+            oldest_segment_end: Arc::clone(&oldest_segment_end),
+        };
+        let thread = std::thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || writer.run(receiver))
+            .map_err(|source| LogError::Disk {
+                doing: "started",
+                source,
+            })?;
+        let journal = Self {
+            commands,
+            space,
+            tail,
+            state,
+            segments,
+            oldest_segment_end,
+        };
+        Ok((journal, recovered, WriterThread(thread)))
+    }
+
+    /// Appends a record that `encoded` holds encoded: reserves room at once,
+    /// then resolves when it is durable and applied, or durable while the
+    /// applier lags. `admitted` is called once the record is on its way; from
+    /// then on dropping the future takes nothing back.
+    ///
+    /// # Errors
+    /// [`JournalError`]; then the record is not and will not be durable.
+    pub async fn append(
+        &self,
+        record: Record,
+        encoded: Vec<u8>,
+        admitted: impl FnOnce(),
+    ) -> Result<u64, JournalError> {
+        let bytes = encoded.len() + RECORD_HEADER_BYTES + GROUP_HEADER_BYTES;
+        let reservation = self.space.reserve(bytes as u64)?;
+        let (reply, answer) = oneshot::channel();
+        let append = Append {
+            encoded,
+            record,
+            reservation,
+            reply,
+        };
+        let permit = self.commands.reserve().await;
+        let permit = permit.map_err(|_| JournalError::Stopping)?;
+        permit.send(Command::Append(append));
+        admitted();
+        let seq = answer.await.map_err(|_| JournalError::Stopping)??;
+        Ok(seq)
+    }
+
+    /// Everything below `low_water` is confirmed by the store: segments that
+    /// hold nothing else go.
+    pub async fn release(&self, low_water: u64) {
+        // A writer that has ended has released what it could.
+        drop(self.commands.send(Command::Release(low_water)).await);
+    }
+
+    /// Writes what waits, releases what is confirmed, and ends the writer.
+    pub async fn finish(&self, low_water: u64) {
+        let (done, finished) = oneshot::channel();
+        if self
+            .commands
+            .send(Command::Finish(low_water, done))
+            .await
+            .is_ok()
+        {
+            // The writer drops `done` also when it fails; either way it ended.
+            drop(finished.await);
+        }
+    }
+
+    /// The queue to the applier.
+    #[must_use]
+    pub fn tail(&self) -> &Arc<Tail> {
+        &self.tail
+    }
+
+    /// How the journal is.
+    #[must_use]
+    pub fn state(&self) -> JournalState {
+        self.state.borrow().clone()
+    }
+
+    /// Bytes on disk and reserved, and the bound.
+    #[must_use]
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Segments on disk.
+    #[must_use]
+    pub fn segments(&self) -> u64 {
+        self.segments.load(Ordering::Relaxed)
+    }
+
+    /// Records below this sequence pin the oldest segment.
+    #[must_use]
+    pub fn oldest_segment_end(&self) -> u64 {
+        self.oldest_segment_end.load(Ordering::Relaxed)
+    }
+}
+
+struct Writer {
+    log: Log,
+    ledger: Arc<Ledger>,
+    tail: Arc<Tail>,
+    state: watch::Sender<JournalState>,
+    segments: Arc<AtomicU64>,
+    oldest_segment_end: Arc<AtomicU64>,
+}
+
+impl Writer {
+    fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+        let mut group = Vec::new();
+        while let Some(command) = commands.blocking_recv() {
+            let mut next = Some(command);
+            let mut bytes = 0;
+            let mut end = None;
+            while let Some(command) = next.take() {
+                match command {
+                    Command::Append(append) => {
+                        bytes += append.encoded.len();
+                        group.push(append);
+                    }
+                    Command::Release(low_water) => {
+                        if let Err(error) = self.log.release(low_water) {
+                            tracing::warn!(%error, "a journal segment could not be removed; it is tried again");
+                        }
+                    }
+                    Command::Finish(low_water, done) => {
+                        end = Some((low_water, done));
+                        break;
+                    }
+                }
+                if bytes < GROUP_BYTES_MAX {
+                    next = commands.try_recv().ok();
+                }
+            }
+            if !group.is_empty() {
+                self.commit(std::mem::take(&mut group));
+            }
+            if let Some((low_water, done)) = end {
+                if let Err(error) = self.log.finish(low_water) {
+                    tracing::warn!(%error, "the journal could not be tidied at the stop; the next start reads it again");
+                }
+                self.tail.close();
+                if done.send(()).is_err() {
+                    tracing::debug!("nobody waits for the end of the journal");
+                }
+                return;
+            }
+            self.publish();
+        }
+        self.tail.close();
+    }
+
+    fn commit(&mut self, group: Vec<Append>) {
+        let started = Instant::now();
+        let appended = self.log.append(group.iter().map(|a| a.encoded.as_slice()));
+        histogram!(names::JOURNAL_SYNC_SECONDS).record(started.elapsed());
+        histogram!(names::JOURNAL_GROUP_RECORDS).record(group.len() as f64);
+        match appended {
+            Ok(first) => {
+                self.publish();
+                let ledger = Arc::clone(&self.ledger);
+                let durable = group.into_iter().zip(first..).map(|(append, seq)| {
+                    let Append {
+                        record,
+                        reservation,
+                        reply,
+                        encoded: _,
+                    } = append;
+                    drop(reservation);
+                    let Record::Batch { batch, .. } = &record;
+                    ledger.accept(batch.len() as u64, batch.value_count() as u64);
+                    let bytes = batch.bytes();
+                    let tail_record = TailRecord {
+                        seq,
+                        record,
+                        reply: Some(reply),
+                    };
+                    (tail_record, bytes)
+                });
+                self.tail.push(durable);
+            }
+            Err(error) => {
+                if matches!(error, AppendError::Poisoned(_)) {
+                    tracing::error!(%error, "the journal takes no more writes");
+                    self.state
+                        .send_replace(JournalState::Poisoned(error.to_string()));
+                } else {
+                    tracing::warn!(%error, "a group was refused");
+                }
+                for append in group {
+                    let Record::Batch { batch, .. } = &append.record;
+                    self.ledger.refuse_items(batch.len() as u64);
+                    drop(append.reservation);
+                    // A sender that went away needs no answer.
+                    drop(append.reply.send(Err(error.clone())));
+                }
+            }
+        }
+    }
+
+    fn publish(&self) {
+        self.segments
+            .store(self.log.segments() as u64, Ordering::Relaxed);
+        self.oldest_segment_end
+            .store(self.log.oldest_segment_end(), Ordering::Relaxed);
+    }
+}

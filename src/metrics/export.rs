@@ -1,0 +1,172 @@
+//! Copies the ledger and the gauges to the `metrics` recorder.
+
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
+
+use super::names;
+use super::{Ledger, Refusal};
+use crate::model::RejectCode;
+
+/// Levels at the time of a scrape.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauges {
+    /// Values in the buffer that the store does not hold yet.
+    pub buffered_values: u64,
+    /// Bytes the buffer holds, stored instants included.
+    pub buffer_bytes: u64,
+    /// The buffer's bound in bytes.
+    pub buffer_bytes_max: u64,
+    /// Buckets the buffer knows.
+    pub buffer_buckets: u64,
+    /// Bytes of journal segments on disk, reservations included.
+    pub journal_bytes: u64,
+    /// The journal's bound in bytes.
+    pub journal_bytes_max: u64,
+    /// Journal segments on disk.
+    pub journal_segments: u64,
+    /// Journal records that are durable and not applied.
+    pub applier_lag_records: u64,
+    /// Age of the oldest unflushed reading, seconds since receipt.
+    pub oldest_unflushed_seconds: f64,
+    /// Flush commands under way.
+    pub flushes_in_flight: u64,
+    /// Whether the store answered last time.
+    pub store_up: bool,
+    /// Whether the journal takes writes.
+    pub journal_writable: bool,
+}
+
+/// Registers descriptions, so that `/metrics` carries HELP and TYPE lines.
+pub fn describe() {
+    for (name, help) in [
+        (
+            "hourglass_items_received_total",
+            "Items of admitted bodies: received = accepted + rejected + refused",
+        ),
+        ("hourglass_items_accepted_total", "Items made durable"),
+        ("hourglass_items_rejected_total", "Items refused, by code"),
+        (
+            "hourglass_items_refused_total",
+            "Items answered 503 because the journal failed under them",
+        ),
+        (
+            "hourglass_requests_refused_total",
+            "Requests refused as a whole, by reason",
+        ),
+        ("hourglass_values_accepted_total", "Values made durable"),
+        (
+            "hourglass_values_recovered_total",
+            "Values found in the journal at the start of this process",
+        ),
+        (
+            "hourglass_values_stored_total",
+            "Values the store confirmed",
+        ),
+        (
+            "hourglass_values_duplicate_total",
+            "Values that were there already",
+        ),
+        (
+            "hourglass_values_conflict_total",
+            "Values refused because their instant has another one",
+        ),
+        (
+            "hourglass_text_fields_skipped_total",
+            "Text fields skipped: text is never a number",
+        ),
+        (
+            names::FLUSH_FENCED_TOTAL,
+            "Buckets whose fence did not match and that were loaded",
+        ),
+        (
+            names::FLUSH_FAILURES_TOTAL,
+            "Flush commands that failed and are tried again",
+        ),
+        (
+            names::QUERY_COLD_LOADS_TOTAL,
+            "Buckets that queries loaded with their readings, for late data",
+        ),
+    ] {
+        describe_counter!(name, help);
+    }
+    for (name, help) in [
+        (
+            "hourglass_values_pending",
+            "Values durable in the journal and not in the store",
+        ),
+        ("hourglass_buffer_bytes", "Bytes the buffer holds"),
+        ("hourglass_buffer_bytes_max", "Bound of the buffer"),
+        ("hourglass_buffer_buckets", "Buckets the buffer knows"),
+        ("hourglass_journal_bytes", "Bytes of the journal on disk"),
+        ("hourglass_journal_bytes_max", "Bound of the journal"),
+        ("hourglass_journal_segments", "Journal segments on disk"),
+        (
+            "hourglass_journal_writable",
+            "1 while the journal takes writes",
+        ),
+        (
+            "hourglass_applier_lag_records",
+            "Journal records durable and not yet applied to the buffer",
+        ),
+        (
+            "hourglass_oldest_unflushed_seconds",
+            "Age of the oldest reading that the store does not hold",
+        ),
+        ("hourglass_flushes_in_flight", "Flush commands under way"),
+        ("hourglass_store_up", "1 if the store answered last time"),
+    ] {
+        describe_gauge!(name, help);
+    }
+    for (name, help) in [
+        (
+            names::JOURNAL_SYNC_SECONDS,
+            "Write and sync of one group commit",
+        ),
+        (names::JOURNAL_GROUP_RECORDS, "Records in one group commit"),
+        (names::FLUSH_SECONDS, "One flush command"),
+        (names::FLUSH_BUCKETS, "Buckets in one flush command"),
+        (names::FLUSH_READINGS, "Elements of one bucket in one flush"),
+        (names::HTTP_REQUEST_SECONDS, "Requests by route"),
+        (
+            names::LATENESS_SECONDS,
+            "Receipt minus the reading's own time",
+        ),
+    ] {
+        describe_histogram!(name, help);
+    }
+}
+
+/// Copies `ledger` and `gauges` to the recorder. Counters are set, not added.
+pub fn export(ledger: &Ledger, gauges: &Gauges) {
+    let s = ledger.snapshot(gauges.buffered_values);
+    counter!("hourglass_items_received_total").absolute(s.received_items);
+    counter!("hourglass_items_accepted_total").absolute(s.accepted_items);
+    counter!("hourglass_items_refused_total").absolute(s.refused_items);
+    for code in RejectCode::ALL {
+        counter!("hourglass_items_rejected_total", "code" => code.as_str())
+            .absolute(ledger.rejected(code));
+    }
+    for refusal in Refusal::ALL {
+        counter!("hourglass_requests_refused_total", "reason" => refusal.as_str())
+            .absolute(ledger.refused(refusal));
+    }
+    counter!("hourglass_values_accepted_total").absolute(s.accepted_values);
+    counter!("hourglass_values_recovered_total").absolute(s.recovered_values);
+    counter!("hourglass_values_stored_total").absolute(s.stored_values);
+    counter!("hourglass_values_duplicate_total").absolute(s.duplicate_values);
+    counter!("hourglass_values_conflict_total").absolute(s.conflict_values);
+    counter!("hourglass_text_fields_skipped_total").absolute(ledger.text_fields());
+
+    let whole = |value: u64| value as f64;
+    gauge!("hourglass_values_pending").set(whole(s.pending_values));
+    gauge!("hourglass_buffer_bytes").set(whole(gauges.buffer_bytes));
+    gauge!("hourglass_buffer_bytes_max").set(whole(gauges.buffer_bytes_max));
+    gauge!("hourglass_buffer_buckets").set(whole(gauges.buffer_buckets));
+    gauge!("hourglass_journal_bytes").set(whole(gauges.journal_bytes));
+    gauge!("hourglass_journal_bytes_max").set(whole(gauges.journal_bytes_max));
+    gauge!("hourglass_journal_segments").set(whole(gauges.journal_segments));
+    gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
+    gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));
+    gauge!("hourglass_oldest_unflushed_seconds").set(gauges.oldest_unflushed_seconds);
+    gauge!("hourglass_flushes_in_flight").set(whole(gauges.flushes_in_flight));
+    gauge!("hourglass_store_up").set(f64::from(u8::from(gauges.store_up)));
+}

@@ -1,0 +1,25 @@
+//! Names of the metrics that are recorded where they happen. Histograms are in
+//! seconds unless the name says otherwise.
+
+/// Time of one group commit: write and `fdatasync`.
+pub const JOURNAL_SYNC_SECONDS: &str = "hourglass_journal_sync_seconds";
+/// Records in one group commit.
+pub const JOURNAL_GROUP_RECORDS: &str = "hourglass_journal_group_records";
+/// Time of one flush command, by outcome.
+pub const FLUSH_SECONDS: &str = "hourglass_flush_seconds";
+/// Buckets in one flush command.
+pub const FLUSH_BUCKETS: &str = "hourglass_flush_buckets";
+/// Readings of one bucket in one flush.
+pub const FLUSH_READINGS: &str = "hourglass_flush_readings";
+/// Buckets whose fence did not match, so that they were loaded.
+pub const FLUSH_FENCED_TOTAL: &str = "hourglass_flush_fenced_total";
+/// Flush commands that failed and are tried again.
+pub const FLUSH_FAILURES_TOTAL: &str = "hourglass_flush_failures_total";
+/// Buckets that a query loaded with their readings because the buffer held
+/// late data for them.
+pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";
+/// Time to answer a request, by route, method and status.
+pub const HTTP_REQUEST_SECONDS: &str = "hourglass_http_request_seconds";
+/// Receipt minus the reading's own time, in seconds, one value a batch and
+/// sensor hour.
+pub const LATENESS_SECONDS: &str = "hourglass_reading_lateness_seconds";

@@ -4,5 +4,6 @@
 //! the import table and the invariants.
 
 pub mod bucket;
+pub mod decode;
 pub mod model;
 pub mod store;

@@ -19,5 +19,5 @@ pub use check::{Difference, check};
 pub use computed::{Computed, Stats};
 pub use elements::{Element, Elements};
 pub use merge::{Conflict, Merge, MergeCounts, MergeOutcome};
-pub use sorted::{SortedReading, join_sorted};
+pub use sorted::join_sorted;
 pub use sum::Sum;

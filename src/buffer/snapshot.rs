@@ -56,6 +56,24 @@ impl Buffer {
             .map(|(hour, entry)| snapshot(*hour, entry))
             .collect()
     }
+
+    /// Everything the buffer holds of `sensor` within `hours`, what the store
+    /// has too included: the answer while the store is away.
+    #[must_use]
+    pub fn held(&self, sensor: &SensorId, hours: HourRange) -> Vec<(HourStart, Elements)> {
+        if hours.is_empty() {
+            return Vec::new();
+        }
+        let shard = self.shard(sensor);
+        let Some(sensor_hours) = shard.sensors.get(sensor) else {
+            return Vec::new();
+        };
+        sensor_hours
+            .hours
+            .range(hours.from..hours.to)
+            .map(|(hour, entry)| (*hour, entry.merge.elements().clone()))
+            .collect()
+    }
 }
 
 fn snapshot(hour: HourStart, entry: &Entry) -> HourSnapshot {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backoff, FlushRound, Release, RoundTurn};
+use super::{Backoff, FlushRound, RoundTurn};
 use crate::apply::Progress;
 use crate::buffer::{Buffer, DuePolicy};
 use crate::clock::Clock;
@@ -214,7 +214,7 @@ impl Flusher {
     /// Tells the journal what is confirmed.
     async fn release(&self) {
         let low_water = low_water(&self.parts.progress, &self.parts.buffer);
-        Release::release(&self.parts.journal, low_water).await;
+        self.parts.journal.release(low_water).await;
     }
 
     async fn tell_silent_sensors(&self) {
@@ -248,7 +248,13 @@ async fn run_round(
     deadline: CancellationToken,
 ) {
     loop {
-        match round.turn(&parts.store, &parts.buffer, &*parts.clock).await {
+        // A call that is given up is undecided, like one whose reply was lost:
+        // the fence of the next start's write tells.
+        let turn = tokio::select! {
+            () = deadline.cancelled() => return,
+            turn = round.turn(&parts.store, &parts.buffer, &*parts.clock) => turn,
+        };
+        match turn {
             RoundTurn::More => {
                 parts.health.succeeded(&*parts.store);
                 backoff.reset();

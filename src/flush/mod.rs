@@ -16,19 +16,3 @@ mod round;
 pub use backoff::Backoff;
 pub use flusher::{Flusher, FlusherParts, FlusherSettings, StoreHealth};
 pub use round::{FlushRound, RoundTurn};
-
-use async_trait::async_trait;
-
-/// Told that the journal is not needed below a sequence.
-#[async_trait]
-pub trait Release: Send + Sync {
-    /// Everything below `low_water` is confirmed by the store.
-    async fn release(&self, low_water: u64);
-}
-
-#[async_trait]
-impl Release for crate::journal::Journal {
-    async fn release(&self, low_water: u64) {
-        Self::release(self, low_water).await;
-    }
-}

@@ -1,0 +1,98 @@
+//! A batch being filled: each sensor and measure is looked up, not repeated.
+
+use std::collections::HashMap;
+
+use crate::model::{Batch, MeasureName, MeasureNameError, Micros, SensorId, SensorIdError};
+
+/// A measure of the reading at hand.
+#[derive(Debug)]
+pub(super) enum Measure {
+    /// Index in the batch.
+    Known(u32),
+    /// Checked, and not in the batch yet.
+    New(MeasureName),
+}
+
+/// A sensor of the reading at hand; see [`Measure`].
+#[derive(Debug)]
+pub(super) enum Sensor {
+    Known(u32),
+    New(SensorId),
+}
+
+/// Builds a batch. Only what belongs to an accepted reading enters its tables.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    batch: Batch,
+    sensors: HashMap<SensorId, u32>,
+    measures: HashMap<MeasureName, u32>,
+    /// Of the reading before: neighbours mostly share sensor and measures, and
+    /// comparing a name is cheaper than hashing it.
+    last_sensor: Option<u32>,
+    last_measures: Vec<u32>,
+}
+
+impl Columns {
+    /// Checks a sensor's id, unless it is known.
+    pub(super) fn sensor(&self, id: &str) -> Result<Sensor, SensorIdError> {
+        if let Some(last) = self.last_sensor
+            && self.batch.sensors()[last as usize].as_str() == id
+        {
+            return Ok(Sensor::Known(last));
+        }
+        match self.sensors.get(id) {
+            Some(known) => Ok(Sensor::Known(*known)),
+            None => SensorId::new(id).map(Sensor::New),
+        }
+    }
+
+    /// Checks the name of the measure at `position` of its reading, unless it
+    /// is known.
+    pub(super) fn measure(&self, position: usize, name: &str) -> Result<Measure, MeasureNameError> {
+        if let Some(last) = self.last_measures.get(position)
+            && self.batch.measures()[*last as usize].as_str() == name
+        {
+            return Ok(Measure::Known(*last));
+        }
+        match self.measures.get(name) {
+            Some(known) => Ok(Measure::Known(*known)),
+            None => MeasureName::new(name).map(Measure::New),
+        }
+    }
+
+    /// Appends a reading whose measures are all different.
+    pub(super) fn push(
+        &mut self,
+        sensor: Sensor,
+        at: Micros,
+        values: impl Iterator<Item = (Measure, f64)>,
+    ) {
+        self.last_measures.clear();
+        for (measure, value) in values {
+            let measure = match measure {
+                Measure::Known(index) => index,
+                Measure::New(name) => {
+                    let index = self.batch.add_measure(name.clone());
+                    self.measures.insert(name, index);
+                    index
+                }
+            };
+            self.last_measures.push(measure);
+            self.batch.push_value(measure, value);
+        }
+        let sensor = match sensor {
+            Sensor::Known(index) => index,
+            Sensor::New(id) => {
+                let index = self.batch.add_sensor(id.clone());
+                self.sensors.insert(id, index);
+                index
+            }
+        };
+        self.last_sensor = Some(sensor);
+        self.batch.finish_reading(sensor, at);
+    }
+
+    pub(super) fn finish(self) -> Batch {
+        self.batch
+    }
+}

@@ -1,0 +1,157 @@
+//! What a decoder is told and what it yields.
+
+use std::fmt::Display;
+
+use super::TimeUnit;
+use crate::model::{Batch, Micros, RejectCode, Rejection};
+
+/// What decoding depends on besides the bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct DecodeContext {
+    /// When the body arrived; named in messages, never used as a stamp.
+    pub received_at: Micros,
+    /// Earliest instant accepted (`ingest.min_time`).
+    pub min_time: Micros,
+    /// Latest instant accepted: the time of receipt and `ingest.max_future`.
+    pub max_time: Micros,
+    /// Unit of numeric times (`?unit=`); by magnitude where absent.
+    pub unit: Option<TimeUnit>,
+}
+
+/// Receipt stamps for items without a time of their own.
+pub trait Stamps {
+    /// The next stamp, at least one microsecond after the last.
+    fn next(&mut self) -> Micros;
+}
+
+/// A decoded body.
+#[derive(Debug, Default)]
+pub struct Decoded {
+    /// The accepted readings, in the order of the body.
+    pub batch: Batch,
+    /// Items in the body: `batch.len()` and the rejections together.
+    pub items: u64,
+    /// Text fields skipped in items that have no fault but, perhaps, that
+    /// nothing else was in them.
+    pub text_fields_skipped: u64,
+    /// The refused items.
+    pub rejections: Rejections,
+}
+
+/// The first refused items, and how many of which kind there were.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rejections {
+    first: Vec<Rejection>,
+    by_code: [u64; RejectCode::ALL.len()],
+    total: u64,
+}
+
+impl Rejections {
+    /// Most rejections kept; the rest are only counted.
+    pub const KEPT_MAX: usize = 100;
+
+    /// Counts a rejection and keeps it if it is among the first.
+    pub(crate) fn add(&mut self, code: RejectCode, rejection: impl FnOnce() -> Rejection) {
+        self.total += 1;
+        self.by_code[code as usize] += 1;
+        if self.first.len() < Self::KEPT_MAX {
+            self.first.push(rejection());
+        }
+    }
+
+    /// The first [`Self::KEPT_MAX`] rejections, in the order of the body.
+    #[must_use]
+    pub fn first(&self) -> &[Rejection] {
+        &self.first
+    }
+
+    /// How many items were refused for `code`.
+    #[must_use]
+    pub fn count(&self, code: RejectCode) -> u64 {
+        self.by_code[code as usize]
+    }
+
+    /// The codes that occurred, with their counts.
+    pub fn by_code(&self) -> impl Iterator<Item = (RejectCode, u64)> + '_ {
+        let counts = RejectCode::ALL.into_iter().zip(self.by_code);
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    /// How many items were refused.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
+/// Why an item is refused, before its place in the body is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) code: RejectCode,
+    pub(super) field: Option<String>,
+    pub(super) detail: String,
+}
+
+impl Fault {
+    pub(super) fn new(code: RejectCode, field: Option<&str>, detail: impl Display) -> Self {
+        Self {
+            code,
+            field: field.map(|field| excerpt(field).into_owned()),
+            detail: detail.to_string(),
+        }
+    }
+
+    pub(super) fn at(self, index: u64, line: Option<u64>) -> Rejection {
+        Rejection {
+            index,
+            line,
+            field: self.field,
+            code: self.code,
+            detail: self.detail,
+        }
+    }
+}
+
+/// `text`, cut so that an answer stays small whatever was sent.
+pub(super) fn excerpt(text: &str) -> std::borrow::Cow<'_, str> {
+    const BYTES_MAX: usize = 128;
+    if text.len() <= BYTES_MAX {
+        return text.into();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(BYTES_MAX)]).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_counted_in_the_order_of_their_declaration() {
+        for (place, code) in RejectCode::ALL.into_iter().enumerate() {
+            assert_eq!(code as usize, place);
+        }
+    }
+
+    #[test]
+    fn the_list_is_capped_and_the_counts_are_exact() {
+        let mut rejections = Rejections::default();
+        for index in 0..250 {
+            let code = [RejectCode::NotFinite, RejectCode::TooOld][index as usize % 2];
+            rejections.add(code, || Fault::new(code, Some("x"), "y").at(index, None));
+        }
+        assert_eq!(rejections.first().len(), 100);
+        assert_eq!(rejections.first()[99].index, 99);
+        assert_eq!(
+            rejections.by_code().collect::<Vec<_>>(),
+            [(RejectCode::NotFinite, 125), (RejectCode::TooOld, 125)]
+        );
+        assert_eq!(rejections.total(), 250);
+    }
+
+    #[test]
+    fn an_excerpt_ends_between_characters() {
+        assert_eq!(excerpt("temp"), "temp");
+        let cut = excerpt(&"é🌡".repeat(100)).into_owned();
+        assert!(cut.ends_with('…') && cut.len() <= 131);
+    }
+}

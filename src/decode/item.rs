@@ -1,0 +1,281 @@
+//! One item at a time: what its fields say, until it is accepted or refused.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::columns::{Columns, Measure, Sensor};
+use super::decimal::Decimal;
+use super::decoded::{Fault, excerpt};
+use super::measure_value::parse_number;
+use super::timestamp::{TimeText, read_time};
+use super::{DecodeContext, Decoded, Rejections, Stamps};
+use crate::model::{MEASURES_PER_READING_MAX, Micros, RejectCode};
+
+/// Collects the items of a body. Nothing of an item outlives it but what the
+/// batch holds.
+pub(super) struct Items<'a, 'c> {
+    context: &'c DecodeContext,
+    stamps: &'c mut dyn Stamps,
+    columns: Columns,
+    items: u64,
+    text_fields_skipped: u64,
+    rejections: Rejections,
+    item: Item<'a>,
+}
+
+/// The item at hand.
+#[derive(Default)]
+struct Item<'a> {
+    sensor: Option<Sensor>,
+    time: Option<Time>,
+    measures_seen: bool,
+    text_fields: u64,
+    values: Vec<(Measure, f64)>,
+    names: Names<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Time {
+    At(Micros),
+    /// Microseconds before receipt.
+    Age(i64),
+}
+
+impl<'a, 'c> Items<'a, 'c> {
+    pub(super) fn new(context: &'c DecodeContext, stamps: &'c mut dyn Stamps) -> Self {
+        Self {
+            context,
+            stamps,
+            columns: Columns::default(),
+            items: 0,
+            text_fields_skipped: 0,
+            rejections: Rejections::default(),
+            item: Item::default(),
+        }
+    }
+
+    pub(super) fn finish(self) -> Decoded {
+        Decoded {
+            batch: self.columns.finish(),
+            items: self.items,
+            text_fields_skipped: self.text_fields_skipped,
+            rejections: self.rejections,
+        }
+    }
+
+    /// Forgets the item before.
+    pub(super) fn begin_item(&mut self) {
+        self.item.sensor = None;
+        self.item.time = None;
+        self.item.measures_seen = false;
+        self.item.text_fields = 0;
+        self.item.values.clear();
+        self.item.names.clear();
+    }
+
+    /// Ends an item: accepts it, or refuses it for its first fault.
+    pub(super) fn end_item(&mut self, fields: Result<(), Fault>, line: Option<u64>) {
+        let index = self.items;
+        self.items += 1;
+        if let Err(fault) = fields.and_then(|()| self.accept()) {
+            self.rejections.add(fault.code, || fault.at(index, line));
+        }
+    }
+
+    fn accept(&mut self) -> Result<(), Fault> {
+        let Some(sensor) = self.item.sensor.take() else {
+            let detail = "the item has no sensorId; add it";
+            return Err(Fault::new(
+                RejectCode::MissingSensorId,
+                Some("sensorId"),
+                detail,
+            ));
+        };
+        if self.item.values.is_empty() {
+            self.text_fields_skipped += self.item.text_fields;
+            let detail = match self.item.text_fields {
+                0 => "the item has no measure; add a field with a number".to_owned(),
+                skipped => format!(
+                    "the item has no measure, only text ({skipped} skipped); send numbers unquoted"
+                ),
+            };
+            return Err(Fault::new(RejectCode::NoMeasures, None, detail));
+        }
+        let at = match self.item.time {
+            Some(Time::At(at)) => at,
+            None => self.stamps.next(),
+            Some(Time::Age(age)) => {
+                let stamp = self.stamps.next();
+                stamp
+                    .get()
+                    .checked_sub(age)
+                    .and_then(|micros| Micros::new(micros).ok())
+                    .filter(|at| *at >= self.context.min_time)
+                    .ok_or_else(|| {
+                        let detail = format!(
+                            "ageMs reaches back before {} (ingest.min_time)",
+                            self.context.min_time
+                        );
+                        Fault::new(RejectCode::TooOld, Some("ageMs"), detail)
+                    })?
+            }
+        };
+        self.text_fields_skipped += self.item.text_fields;
+        self.columns.push(sensor, at, self.item.values.drain(..));
+        Ok(())
+    }
+
+    /// `sensorId`, unescaped.
+    pub(super) fn sensor_id(&mut self, id: Option<&str>) -> Result<(), Fault> {
+        let field = Some("sensorId");
+        if self.item.sensor.is_some() {
+            return Err(duplicate("sensorId"));
+        }
+        let Some(id) = id else {
+            let detail = "sensorId must be a string; put it in quotes";
+            return Err(Fault::new(RejectCode::InvalidSensorId, field, detail));
+        };
+        let sensor = self.columns.sensor(id);
+        let sensor =
+            sensor.map_err(|error| Fault::new(RejectCode::InvalidSensorId, field, error))?;
+        self.item.sensor = Some(sensor);
+        Ok(())
+    }
+
+    /// `ts`.
+    pub(super) fn ts(&mut self, raw: Option<TimeText<'_>>) -> Result<(), Fault> {
+        self.expect_no_time(matches!(self.item.time, Some(Time::At(_))), "ts")?;
+        let Some(raw) = raw else {
+            let detail = "ts must be an RFC 3339 text or a number; without one, leave it out to \
+                          have the time of receipt";
+            return Err(Fault::new(RejectCode::InvalidTime, Some("ts"), detail));
+        };
+        let at = read_time(raw, self.context);
+        let at = at.map_err(|(code, detail)| Fault::new(code, Some("ts"), detail))?;
+        self.item.time = Some(Time::At(at));
+        Ok(())
+    }
+
+    /// `ageMs`, a number's text.
+    pub(super) fn age_ms(&mut self, raw: Option<&str>) -> Result<(), Fault> {
+        self.expect_no_time(matches!(self.item.time, Some(Time::Age(_))), "ageMs")?;
+        let number = raw.and_then(Decimal::parse);
+        let Some(number) = number.filter(|number| !number.is_negative()) else {
+            let detail = "ageMs must be a number of milliseconds, 0 or more";
+            return Err(Fault::new(RejectCode::InvalidTime, Some("ageMs"), detail));
+        };
+        // Milliseconds to microseconds; what overflows is older than any bound.
+        let age = number.floor_scaled(3).unwrap_or(i64::MAX);
+        self.item.time = Some(Time::Age(age));
+        Ok(())
+    }
+
+    fn expect_no_time(&self, same_field: bool, field: &str) -> Result<(), Fault> {
+        match self.item.time {
+            None => Ok(()),
+            Some(_) if same_field => Err(duplicate(field)),
+            Some(_) => {
+                let detail = "the item has both ts and ageMs; send one of them";
+                Err(Fault::new(RejectCode::InvalidTime, Some(field), detail))
+            }
+        }
+    }
+
+    /// `measures`, before its members.
+    pub(super) fn measures(&mut self, is_object: bool) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.item.measures_seen, true) {
+            return Err(duplicate("measures"));
+        }
+        if !is_object {
+            let detail = "measures must be an object of names and numbers";
+            return Err(Fault::new(
+                RejectCode::NestedValue,
+                Some("measures"),
+                detail,
+            ));
+        }
+        Ok(())
+    }
+
+    /// A measure, its value as it stands in the body.
+    pub(super) fn measure(&mut self, name: Cow<'a, str>, value: &str) -> Result<(), Fault> {
+        let measure = match value.as_bytes().first() {
+            Some(b'"') => {
+                self.item.text_fields += 1;
+                None
+            }
+            Some(b'n') => None,
+            Some(b't') => Some(self.valued(&name, 1.0)?),
+            Some(b'f') => Some(self.valued(&name, 0.0)?),
+            Some(b'[' | b'{') => {
+                let detail = "a measure must be a number; send each inner value as a field of its \
+                              own";
+                return Err(Fault::new(RejectCode::NestedValue, Some(&name), detail));
+            }
+            _ => {
+                let number = parse_number(value);
+                let number =
+                    number.map_err(|(code, detail)| Fault::new(code, Some(&name), detail))?;
+                Some(self.valued(&name, number)?)
+            }
+        };
+        self.item.values.extend(measure);
+        match self.item.names.insert(name) {
+            None => Ok(()),
+            Some(twice) => Err(duplicate(&twice)),
+        }
+    }
+
+    fn valued(&self, name: &str, value: f64) -> Result<(Measure, f64), Fault> {
+        let position = self.item.values.len();
+        if position == MEASURES_PER_READING_MAX {
+            let detail = format!(
+                "the item has more than {MEASURES_PER_READING_MAX} measures; send the rest in \
+                 another item of the same ts"
+            );
+            return Err(Fault::new(RejectCode::TooManyMeasures, Some(name), detail));
+        }
+        let measure = self.columns.measure(position, name);
+        let measure = measure
+            .map_err(|error| Fault::new(RejectCode::InvalidMeasureName, Some(name), error))?;
+        Ok((measure, value))
+    }
+}
+
+fn duplicate(field: &str) -> Fault {
+    let detail = format!(
+        "the field {} is in the item twice; send it once",
+        excerpt(field)
+    );
+    Fault::new(RejectCode::DuplicateField, Some(field), detail)
+}
+
+/// The names of an item, to find one that is there twice. Few are compared one
+/// by one; many are hashed, so that an item of many fields is not quadratic.
+#[derive(Default)]
+struct Names<'a> {
+    few: Vec<Cow<'a, str>>,
+    many: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    const FEW: usize = 8;
+
+    fn clear(&mut self) {
+        self.few.clear();
+        self.many.clear();
+    }
+
+    /// Adds `name`, or gives it back if it is there.
+    fn insert(&mut self, name: Cow<'a, str>) -> Option<Cow<'a, str>> {
+        if self.few.contains(&name) || self.many.contains(&name) {
+            return Some(name);
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(name);
+        } else {
+            self.many.insert(name);
+        }
+        None
+    }
+}

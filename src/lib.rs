@@ -4,5 +4,6 @@
 //! the import table and the invariants.
 
 pub mod bucket;
+pub mod config;
 pub mod model;
 pub mod store;

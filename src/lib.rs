@@ -4,6 +4,7 @@
 //! the import table and the invariants.
 
 pub mod bucket;
+pub mod cli;
 pub mod config;
 pub mod model;
 pub mod store;

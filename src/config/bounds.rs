@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::error::Problem;
+use super::mask::mask;
 use super::value::{ByteCount, Span, show_bytes, show_span};
 
 /// Collects the problems of one configuration. A value that does not do is
@@ -36,6 +37,12 @@ impl<'a> Bounds<'a> {
             value: value.to_string(),
             expected: expected.to_string(),
         });
+    }
+
+    /// Notes that `key` has a text that does not do. A secret may have come under
+    /// the wrong key, so the text is masked.
+    pub(super) fn refuse_text(&mut self, key: &str, text: &str, expected: impl Display) {
+        self.refuse(key, format_args!("{:?}", mask(text)), expected);
     }
 
     /// A whole number within `range`.

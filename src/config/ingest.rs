@@ -45,14 +45,13 @@ impl RawIngest {
     pub(super) fn check(self, bounds: &mut Bounds<'_>) -> IngestSettings {
         let parsed = self.min_time.parse::<Timestamp>().ok();
         let min_time = parsed.and_then(|time| Micros::new(time.as_microsecond()).ok());
-        let min_time = min_time.unwrap_or_else(|| {
-            bounds.refuse(
-                "ingest.min_time",
-                format_args!("{:?}", self.min_time),
+        let min_time =
+            min_time.unwrap_or_else(|| {
+                bounds.refuse_text("ingest.min_time", &self.min_time,
                 "a time with its offset such as 2000-01-01T00:00:00Z, in the years 0001 to 9999",
             );
-            Micros::MIN
-        });
+                Micros::MIN
+            });
         IngestSettings {
             min_time,
             max_future: bounds.span(
@@ -90,11 +89,7 @@ pub(super) struct RawData {
 impl RawData {
     pub(super) fn check(self, bounds: &mut Bounds<'_>) -> DataSettings {
         if self.dir.trim().is_empty() {
-            bounds.refuse(
-                "data.dir",
-                format_args!("{:?}", self.dir),
-                "the path of a directory",
-            );
+            bounds.refuse_text("data.dir", &self.dir, "the path of a directory");
         }
         DataSettings {
             dir: PathBuf::from(self.dir),

@@ -89,9 +89,9 @@ impl RawLog {
             || {
                 let like = nearest(&self.format, FORMATS.map(|(name, _)| name));
                 let hint = like.map(|name| format!("; did you mean {name}?"));
-                bounds.refuse(
+                bounds.refuse_text(
                     "log.format",
-                    format_args!("{:?}", self.format),
+                    &self.format,
                     format_args!("auto, human or json{}", hint.unwrap_or_default()),
                 );
                 LogFormat::Auto
@@ -99,9 +99,9 @@ impl RawLog {
             |(_, format)| *format,
         );
         if EnvFilter::try_new(&self.filter).is_err() || self.filter.trim().is_empty() {
-            bounds.refuse(
+            bounds.refuse_text(
                 "log.filter",
-                format_args!("{:?}", self.filter),
+                &self.filter,
                 "a level such as info, or levels by module such as info,hourglass::flush=debug",
             );
         }

@@ -63,9 +63,9 @@ impl RawServer {
     pub(super) fn check(self, bounds: &mut Bounds<'_>) -> ServerSettings {
         let default = ServerSettings::default();
         let listen = self.listen.parse().unwrap_or_else(|_| {
-            bounds.refuse(
+            bounds.refuse_text(
                 "server.listen",
-                format_args!("{:?}", self.listen),
+                &self.listen,
                 "an IP address and a port such as 127.0.0.1:8080 or [::1]:8080",
             );
             default.listen

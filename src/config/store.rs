@@ -102,9 +102,9 @@ impl RawStore {
             StoreUrl::Mongodb(MongodbUri(self.url))
         } else {
             if self.url != "embedded" {
-                bounds.refuse(
+                bounds.refuse_text(
                     "store.url",
-                    format_args!("{:?}", mask(&self.url)),
+                    &self.url,
                     "\"embedded\", or a URI that begins with mongodb:// or mongodb+srv://",
                 );
             }

@@ -8,17 +8,24 @@ pub mod model;
 pub mod bucket;
 
 pub mod clock;
+pub mod config;
 pub mod metrics;
 
+pub mod receive;
+
 pub mod decode;
+
 pub mod journal;
 
+pub mod apply;
 pub mod buffer;
 
-pub mod apply;
 pub mod flush;
+
 pub mod store;
 
 pub mod query;
 
 pub mod ingest;
+
+pub mod cli;

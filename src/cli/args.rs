@@ -1,0 +1,125 @@
+//! Flags and subcommands.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::config::Flag;
+
+/// Names the configuration file where `--config` is not given.
+pub const CONFIG_VARIABLE: &str = "HOURGLASS_CONFIG";
+
+const HELP: &str = "\
+A first reading, after `hourglass` was started in another terminal:
+  curl http://127.0.0.1:8080/v1/readings -H 'Content-Type: application/json' \\
+    -d '{\"sensorId\":\"S1\",\"temp\":24.1}'
+  curl http://127.0.0.1:8080/v1/sensors/S1/latest
+
+Configuration, each line overriding the one before it:
+  defaults      config/hourglass.toml documents every key with its default
+  file          only the one named by --config or HOURGLASS_CONFIG is read
+  environment   HOURGLASS__SECTION__KEY, such as HOURGLASS__FLUSH__AGE_MAX=30s
+  flags         those above
+`hourglass check-config` shows what results, secrets masked.
+
+Exit codes:
+  0  done
+  1  a failure at run time
+  2  wrong usage or configuration
+  3  verify found differences";
+
+/// Takes sensor readings over HTTP, keeps them in hourly buckets, answers queries.
+///
+/// Readings are durable when they are accepted, and in the next query. The store
+/// is inside the process, or a MongoDB deployment. Without a command hourglass
+/// serves.
+#[derive(Debug, Parser)]
+#[command(name = "hourglass", version, after_help = HELP)]
+pub(super) struct Args {
+    #[command(flatten)]
+    common: CommonFlags,
+    #[command(flatten)]
+    door: DoorFlags,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, clap::Args)]
+struct CommonFlags {
+    /// Reads this TOML file [env: HOURGLASS_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Keeps journal and embedded store here [default: data]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// Keeps buckets in `embedded` or `mongodb://HOST/DATABASE` [default: embedded]
+    #[arg(long, global = true, value_name = "URL")]
+    store: Option<String>,
+}
+
+/// Flags of what listens.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct DoorFlags {
+    /// Listens on this IP address and port [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Allows an address that other machines reach, though clients are not authenticated
+    #[arg(long)]
+    insecure: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Runs the service until SIGTERM or Ctrl-C; the same as no command
+    Serve(DoorFlags),
+    /// Prints the effective settings as TOML, secrets masked
+    CheckConfig(DoorFlags),
+    /// Recomputes every computed field from the readings and tells what differs
+    Verify {
+        /// Repairs what differs
+        #[arg(long)]
+        repair: bool,
+    },
+}
+
+impl Args {
+    /// The command, the configuration file, and the flags that set keys. A flag
+    /// after the command wins over the same one before it.
+    pub(super) fn resolve(self) -> (Command, Option<PathBuf>, Vec<Flag>) {
+        let before = self.door;
+        let command = self.command.unwrap_or(Command::Serve(DoorFlags::default()));
+        let (listen, insecure) = match &command {
+            Command::Serve(after) | Command::CheckConfig(after) => (
+                after.listen.clone().or(before.listen),
+                after.insecure || before.insecure,
+            ),
+            Command::Verify { .. } => (before.listen, before.insecure),
+        };
+        let given = [
+            ("--listen", "server.listen", listen),
+            (
+                "--insecure",
+                "server.insecure",
+                insecure.then(|| true.to_string()),
+            ),
+            ("--data-dir", "data.dir", self.common.data_dir),
+            ("--store", "store.url", self.common.store),
+        ];
+        let flags = given
+            .into_iter()
+            .filter_map(|(name, key, value)| value.map(|value| Flag { name, key, value }));
+        (command, self.common.config, flags.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Args::command().debug_assert();
+    }
+}

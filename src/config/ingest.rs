@@ -1,0 +1,98 @@
+//! `[ingest]`: which readings are taken. `[data]`: where the process keeps its
+//! files.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::bounds::{Bounds, secs};
+use super::value::{Span, write_span, write_text};
+use crate::model::Micros;
+
+/// Which readings are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IngestSettings {
+    /// Earliest instant of a reading: clocks not yet set and uptimes sent as
+    /// times fall below it.
+    #[serde(serialize_with = "write_text")]
+    pub min_time: Micros,
+    /// How far ahead of the time of receipt a reading may be, up to 365 days.
+    #[serde(serialize_with = "write_span")]
+    pub max_future: Duration,
+}
+
+impl Default for IngestSettings {
+    fn default() -> Self {
+        Self {
+            // 2000-01-01T00:00:00Z
+            min_time: Micros::new(946_684_800_000_000)
+                .expect("the year 2000 lies in the range of the type"),
+            max_future: secs(300),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawIngest {
+    min_time: String,
+    max_future: Span,
+}
+
+impl RawIngest {
+    pub(super) fn check(self, bounds: &mut Bounds<'_>) -> IngestSettings {
+        let parsed = self.min_time.parse::<Timestamp>().ok();
+        let min_time = parsed.and_then(|time| Micros::new(time.as_microsecond()).ok());
+        let min_time =
+            min_time.unwrap_or_else(|| {
+                bounds.refuse_text("ingest.min_time", &self.min_time,
+                "a time with its offset such as 2000-01-01T00:00:00Z, in the years 0001 to 9999",
+            );
+                Micros::MIN
+            });
+        IngestSettings {
+            min_time,
+            max_future: bounds.span(
+                "ingest.max_future",
+                self.max_future,
+                secs(0)..=secs(365 * 86_400),
+            ),
+        }
+    }
+}
+
+/// Where the process keeps its files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DataSettings {
+    /// The data directory, of one process at a time: journal, idempotency keys,
+    /// and the embedded store. A relative path is relative to the working
+    /// directory.
+    pub dir: PathBuf,
+}
+
+impl Default for DataSettings {
+    fn default() -> Self {
+        Self {
+            dir: PathBuf::from("data"),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawData {
+    dir: String,
+}
+
+impl RawData {
+    pub(super) fn check(self, bounds: &mut Bounds<'_>) -> DataSettings {
+        if self.dir.trim().is_empty() {
+            bounds.refuse_text("data.dir", &self.dir, "the path of a directory");
+        }
+        DataSettings {
+            dir: PathBuf::from(self.dir),
+        }
+    }
+}

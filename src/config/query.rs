@@ -1,0 +1,45 @@
+//! `[query]`: how much one question may ask for.
+
+use serde::{Deserialize, Serialize};
+
+use super::bounds::Bounds;
+
+/// How much one question may ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct QuerySettings {
+    /// Sensors in one request for many, 1 to 100,000.
+    pub sensors_max: usize,
+    /// Hours (sensors x hours of the range) that an hourly answer for many
+    /// sensors may span, 1 to 100,000,000.
+    pub hours_max: u64,
+    /// Readings in a JSON answer when the request says no `limit`, 1 to 1,000,000.
+    pub limit_default: usize,
+}
+
+impl Default for QuerySettings {
+    fn default() -> Self {
+        Self {
+            sensors_max: 1000,
+            hours_max: 1_000_000,
+            limit_default: 10_000,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawQuery {
+    sensors_max: i64,
+    hours_max: i64,
+    limit_default: i64,
+}
+
+impl RawQuery {
+    pub(super) fn check(self, bounds: &mut Bounds<'_>) -> QuerySettings {
+        QuerySettings {
+            sensors_max: bounds.count("query.sensors_max", self.sensors_max, 1..=100_000),
+            hours_max: bounds.count("query.hours_max", self.hours_max, 1..=100_000_000),
+            limit_default: bounds.count("query.limit_default", self.limit_default, 1..=1_000_000),
+        }
+    }
+}

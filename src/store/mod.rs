@@ -10,6 +10,7 @@
 //! **Atomic.** Readings and computed fields of one part change in one step, so
 //! every observer sees computed fields that are true (I3).
 
+pub mod embedded;
 pub mod size;
 
 use std::fmt;

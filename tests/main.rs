@@ -5,4 +5,5 @@
 )]
 
 mod cli;
+mod store_conformance;
 mod support;

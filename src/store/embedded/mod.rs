@@ -195,3 +195,6 @@ impl Store for EmbeddedStore {
         .await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,14 +5,14 @@ const MIB: u64 = 1024 * 1024;
 /// Memory of the embedded store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmbeddedSettings {
-    /// Cache of blocks read from disk, in bytes. Default 64 MiB: some 80,000
-    /// hour records and the chunks of some 10,000 hours.
+    /// Cache of blocks read from disk, in bytes. Default 64 MiB, twice what the
+    /// library takes by itself: hourly queries of many sensors live in it.
     pub cache_bytes: u64,
     /// Bytes that each of the two large key spaces gathers in memory before
     /// they become a table on disk, at least 1 MiB. A store keeps the value it
-    /// was created with. Default 16 MiB: what memory gathers is what an open
-    /// after a crash replays, at most 64 MiB of it (see
-    /// [`Self::JOURNAL_BYTES_MAX`]), which takes below a second.
+    /// was created with. Default 16 MiB, a quarter of the library's: what is in
+    /// memory is what an open after a crash replays from the library's journals
+    /// (at most [`Self::JOURNAL_BYTES_MAX`]).
     pub memtable_bytes: u64,
 }
 

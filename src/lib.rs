@@ -6,4 +6,5 @@
 pub mod bucket;
 pub mod decode;
 pub mod model;
+pub mod receive;
 pub mod store;

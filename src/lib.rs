@@ -28,4 +28,9 @@ pub mod query;
 
 pub mod ingest;
 
+pub mod api;
+
+pub mod service;
+pub mod verify;
+
 pub mod cli;

@@ -45,13 +45,14 @@ impl RawIngest {
     pub(super) fn check(self, bounds: &mut Bounds<'_>) -> IngestSettings {
         let parsed = self.min_time.parse::<Timestamp>().ok();
         let min_time = parsed.and_then(|time| Micros::new(time.as_microsecond()).ok());
-        let min_time =
-            min_time.unwrap_or_else(|| {
-                bounds.refuse_text("ingest.min_time", &self.min_time,
-                "a time with its offset such as 2000-01-01T00:00:00Z, in the years 0001 to 9999",
+        let min_time = min_time.unwrap_or_else(|| {
+            bounds.refuse_text(
+                "ingest.min_time",
+                &self.min_time,
+                "a time such as 2000-01-01T00:00:00Z, in the years 0001 to 9999",
             );
-                Micros::MIN
-            });
+            Micros::MIN
+        });
         IngestSettings {
             min_time,
             max_future: bounds.span(

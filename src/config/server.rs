@@ -73,9 +73,9 @@ impl RawServer {
         let origins = self.cors_origins.0;
         if origins != ["*"] {
             for origin in origins.iter().filter(|origin| !is_origin(origin)) {
-                bounds.refuse(
+                bounds.refuse_text(
                     "server.cors_origins",
-                    format_args!("{origin:?}"),
+                    origin,
                     "origins such as https://dash.example:3000 (no path), or \"*\" alone",
                 );
             }

@@ -4,4 +4,5 @@
     reason = "a test fails by panicking; clippy allows this only inside #[test] functions"
 )]
 
+mod mongodb;
 mod support;

@@ -10,6 +10,9 @@
 //! **Atomic.** Readings and computed fields of one part change in one step, so
 //! every observer sees computed fields that are true (I3).
 
+pub mod mongodb;
+pub mod size;
+
 use std::fmt;
 
 use async_trait::async_trait;

@@ -5,4 +5,5 @@
 )]
 
 mod mongodb;
+mod store_conformance;
 mod support;

@@ -20,6 +20,18 @@ impl Sum {
         }
     }
 
+    /// The running total and what rounding lost of it, to be kept bit for bit.
+    #[must_use]
+    pub fn parts(self) -> (f64, f64) {
+        (self.total, self.lost)
+    }
+
+    /// The sum that [`Self::parts`] took apart.
+    #[must_use]
+    pub fn from_parts(total: f64, lost: f64) -> Self {
+        Self { total, lost }
+    }
+
     /// Adds one value.
     pub fn add(&mut self, value: f64) {
         let total = self.total + value;

@@ -10,6 +10,7 @@
 //! **Atomic.** Readings and computed fields of one part change in one step, so
 //! every observer sees computed fields that are true (I3).
 
+pub mod embedded;
 pub mod mongodb;
 pub mod size;
 
@@ -132,7 +133,8 @@ pub struct HourSummary {
 pub struct SensorSeen {
     /// Which sensor.
     pub sensor: SensorId,
-    /// Time of receipt of its latest reading.
+    /// Time of receipt of its latest reading. A store may cut it to the
+    /// millisecond.
     pub last_seen: Micros,
 }
 

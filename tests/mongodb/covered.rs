@@ -134,7 +134,6 @@ async fn thirty_days_of_hours_examine_720_keys_and_no_document() {
     );
     let examined = explain(&database.open().await, &sent[1]).await;
     assert_eq!(examined.documents, 3);
-    database.drop().await;
 }
 
 #[tokio::test]
@@ -157,5 +156,4 @@ async fn the_buckets_have_no_index_but_those_with_a_query() {
             "sensorId_1_hour_1_part_1_rev_1_by_1_count_1_computed_1"
         ]
     );
-    database.drop().await;
 }

@@ -133,7 +133,6 @@ async fn another_client_reads_the_documents_as_they_are_described() {
     assert_eq!(&bucket.parts[0].elements, merge.elements());
     assert_eq!(bucket.parts[0].computed.count, 3);
     assert!(bucket.parts.iter().all(|part| part.stray_fields.is_empty()));
-    database.drop().await;
 }
 
 #[tokio::test]
@@ -174,5 +173,4 @@ async fn an_edited_sum_is_told_and_repaired_unless_the_part_moved_on() {
     assert_eq!(repaired.version, new);
     assert_eq!(repaired.elements, edited.elements);
     assert_eq!(repaired.computed.measures[&measure("temp")].min, 20.0);
-    database.drop().await;
 }

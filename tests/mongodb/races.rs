@@ -104,5 +104,4 @@ async fn two_stores_on_one_bucket_neither_lose_nor_double_a_reading() {
     let expected: Vec<u32> = (0..200).map(|second| second * 1_000_000).collect();
     assert_eq!(offsets, expected);
     assert!(bucket.parts.len() > 1);
-    database.drop().await;
 }

@@ -68,10 +68,23 @@ impl TestDatabase {
     pub(crate) async fn open(&self) -> mongodb::Database {
         client(&self.server).await.database(&self.name)
     }
+}
 
-    /// Drops it. Not in `Drop`, which cannot wait.
-    pub(crate) async fn drop(self) {
-        self.open().await.drop().await.unwrap();
+impl Drop for TestDatabase {
+    /// Drops the database, after a failed test too: from a thread of its own,
+    /// as the test's runtime cannot be waited for here.
+    fn drop(&mut self) {
+        let (server, name) = (self.server.clone(), self.name.clone());
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async { client(&server).await.database(&name).drop().await })
+        });
+        if !matches!(dropping.join(), Ok(Ok(()))) {
+            eprintln!("test database {} was not dropped", self.name);
+        }
     }
 }
 

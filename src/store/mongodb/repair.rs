@@ -8,7 +8,7 @@ use super::document::{part_id, set_fields};
 use super::failure::corrupt;
 use super::indexes::BUCKETS;
 use super::reply::UpdateReply;
-use super::statement::{fenced, update_command};
+use super::statement::{edit, update_command};
 use crate::bucket::Computed;
 use crate::model::{BucketKey, sum_field};
 use crate::store::{BucketVersion, StoreError};
@@ -48,7 +48,7 @@ pub(super) async fn repair(
     if !stray.is_empty() {
         change.append(cstr!("$unset"), stray);
     }
-    let command = update_command(BUCKETS, [fenced(key, expected, change)]);
+    let command = update_command(BUCKETS, [edit(key, expected, change)]);
     let reply = connection
         .bounded(ready.database.run_raw_command(command))
         .await?;

@@ -46,7 +46,7 @@ pub(super) fn append(write: &BucketWrite, expected: BucketVersion) -> RawDocumen
         );
     }
     change.append(cstr!("$set"), set_fields(write.target, &write.computed));
-    fenced(&write.key, expected, change)
+    update(open_part(&write.key, expected), change)
 }
 
 /// Closes the part that has the version `last`.
@@ -56,25 +56,35 @@ pub(super) fn close(
     closing: BucketVersion,
 ) -> RawDocumentBuf {
     let change = rawdoc! { "$set": { "rev": closing.rev, "by": closing.by, "full": true } };
-    fenced(key, last, change)
+    update(open_part(key, last), change)
 }
 
-/// An update of the part that has the version `expected`.
-pub(super) fn fenced(
+/// Changes the part that has the version `expected`, open or closed.
+pub(super) fn edit(
     key: &BucketKey,
     expected: BucketVersion,
     change: RawDocumentBuf,
 ) -> RawDocumentBuf {
+    update(part(key, expected), change)
+}
+
+fn update(filter: RawDocumentBuf, change: RawDocumentBuf) -> RawDocumentBuf {
+    rawdoc! { "q": filter, "u": change, "upsert": false }
+}
+
+fn part(key: &BucketKey, version: BucketVersion) -> RawDocumentBuf {
     rawdoc! {
-        "q": {
-            "_id": part_id(&key.sensor, key.hour, expected.part),
-            "sensorId": key.sensor.as_str(),
-            "rev": expected.rev,
-            "by": expected.by,
-        },
-        "u": change,
-        "upsert": false,
+        "_id": part_id(&key.sensor, key.hour, version.part),
+        "sensorId": key.sensor.as_str(),
+        "rev": version.rev,
+        "by": version.by,
     }
+}
+
+fn open_part(key: &BucketKey, version: BucketVersion) -> RawDocumentBuf {
+    let mut filter = part(key, version);
+    filter.append(cstr!("full"), rawdoc! { "$ne": true });
+    filter
 }
 
 /// An `update` command of statements that do not depend on one another.

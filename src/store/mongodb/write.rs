@@ -137,10 +137,12 @@ async fn run_command(
         .enumerate()
         .filter(|(at, statement)| !statement.creates && !reply.failed.contains_key(at))
         .count();
-    // The reply only counts what matched. Where that is short, the documents
-    // say who was lost.
+    // The reply only counts what matched. Where that is some but not all, the
+    // documents say who was lost.
     let versions = if reply.matched() == updates {
         None
+    } else if reply.matched() == 0 {
+        Some(HashMap::new())
     } else {
         match versions(connection, ready, &statements).await {
             Ok(versions) => Some(versions),
@@ -180,8 +182,9 @@ fn failed(statements: &[Statement<'_>], error: &StoreError) -> Vec<(usize, Write
 }
 
 /// `rev` and `by` of the parts that the updates among `statements` name, by
-/// `_id`. A part that somebody else changed right after us counts as lost: the
-/// caller then loads it and finds its readings in.
+/// `_id`. A part that has the version of an earlier try of the same write counts
+/// as stored, as it is; one that somebody else changed right after us counts as
+/// lost: the caller then loads it and finds its readings in.
 async fn versions(
     connection: &Connection,
     ready: &Ready,

@@ -1,0 +1,152 @@
+//! The key spaces, the writer's lock and the state after a failed sync.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use fjall::config::BlockSizePolicy;
+use fjall::{Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Snapshot};
+
+use super::EmbeddedSettings;
+use super::errors::{library, unavailable};
+use crate::store::StoreError;
+
+/// Chunks are read in a row, so larger blocks than the default 4 KiB save
+/// index entries and seeks.
+const CHUNK_BLOCK_BYTES: u32 = 16 * 1024;
+
+/// Sensors are few and small.
+const SENSOR_MEMTABLE_BYTES: u64 = 1024 * 1024;
+
+/// The open database. All of it blocks; no method is for an async task.
+pub(super) struct Database {
+    inner: fjall::Database,
+    /// (sensor, hour, sequence) -> elements.
+    pub(super) chunks: Keyspace,
+    /// (sensor, hour) -> hour record.
+    pub(super) hours: Keyspace,
+    /// Sensor id -> last seen.
+    pub(super) sensors: Keyspace,
+    /// Held from checking a fence until its write is durable.
+    writer: Mutex<()>,
+    /// Set once by a failed commit: what is on disk is unknown from then on,
+    /// and a later sync that succeeds proves nothing.
+    failure: OnceLock<String>,
+}
+
+/// The right to write, one at a time.
+pub(super) struct Writer<'a> {
+    database: &'a Database,
+    _lock: MutexGuard<'a, ()>,
+}
+
+impl Database {
+    pub(super) fn open(dir: &Path, settings: EmbeddedSettings) -> Result<Self, StoreError> {
+        let memtable_bytes = settings
+            .memtable_bytes
+            .max(EmbeddedSettings::MEMTABLE_BYTES_MIN);
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(memtable_bytes);
+        let inner = fjall::Database::builder(dir)
+            .cache_size(settings.cache_bytes)
+            .max_journaling_size(EmbeddedSettings::JOURNAL_BYTES_MAX)
+            .open()
+            .map_err(library)?;
+        let keyspace = |name, options: KeyspaceCreateOptions| {
+            inner.keyspace(name, || options).map_err(library)
+        };
+        Ok(Self {
+            chunks: keyspace(
+                "chunks",
+                options().data_block_size_policy(BlockSizePolicy::all(CHUNK_BLOCK_BYTES)),
+            )?,
+            hours: keyspace("hours", options())?,
+            sensors: keyspace(
+                "sensors",
+                options().max_memtable_size(SENSOR_MEMTABLE_BYTES),
+            )?,
+            inner,
+            writer: Mutex::new(()),
+            failure: OnceLock::new(),
+        })
+    }
+
+    /// One moment of all key spaces.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.inner.snapshot()
+    }
+
+    /// Waits for the right to write.
+    pub(super) fn writer(&self) -> Result<Writer<'_>, StoreError> {
+        let Ok(lock) = self.writer.lock() else {
+            return Err(self.poison("a write panicked".to_owned()));
+        };
+        self.check()?;
+        Ok(Writer {
+            database: self,
+            _lock: lock,
+        })
+    }
+
+    /// Whether writes are still taken.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        self.failure
+            .get()
+            .map_or(Ok(()), |first| Err(stopped(first)))
+    }
+
+    /// Refuses every write from now on.
+    fn poison(&self, reason: String) -> StoreError {
+        stopped(self.failure.get_or_init(|| reason))
+    }
+}
+
+fn stopped(first: &str) -> StoreError {
+    unavailable(format_args!(
+        "it takes no writes since one failed on its way to disk ({first}); \
+         look at the disk, then restart hourglass: the journal has what is missing"
+    ))
+}
+
+impl Writer<'_> {
+    /// A batch that is synced to disk before any reader sees it.
+    pub(super) fn batch(&self) -> OwnedWriteBatch {
+        let batch = self.database.inner.batch();
+        batch.durability(Some(PersistMode::SyncAll))
+    }
+
+    /// Makes `batch` durable, all or nothing.
+    pub(super) fn commit(self, batch: OwnedWriteBatch) -> Result<(), StoreError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        batch
+            .commit()
+            .map_err(|error| self.database.poison(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_failed_commit_every_write_is_refused_with_the_first_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = Database::open(dir.path(), EmbeddedSettings::default()).unwrap();
+        assert!(database.writer().is_ok());
+        database.poison("no space left".to_owned());
+        database.poison("something later".to_owned());
+        let Err(StoreError::Unavailable { reason, .. }) = database.writer().map(|_| ()) else {
+            panic!("a poisoned database gave the right to write");
+        };
+        assert!(reason.contains("no space left") && reason.contains("restart hourglass"));
+        assert!(database.check().is_err());
+    }
+
+    #[test]
+    fn a_second_opener_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let _first = Database::open(dir.path(), EmbeddedSettings::default()).unwrap();
+        let second = Database::open(dir.path(), EmbeddedSettings::default());
+        assert!(matches!(second.err(), Some(StoreError::Refused { .. })));
+    }
+}

@@ -1,0 +1,194 @@
+//! Writing: fence check, batch and sync under one lock.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fjall::{OwnedWriteBatch, Readable, Snapshot};
+
+use super::chunk;
+use super::database::Database;
+use super::errors::{corrupt, library, refused};
+use super::keys::{bucket_key, chunk_key};
+use super::read::{hour_record, last_chunks};
+use super::record::{HourRecord, decode_seen, encode_seen};
+use crate::bucket::{Computed, Elements};
+use crate::model::{BucketKey, Micros, SensorId};
+use crate::store::{BucketVersion, BucketWrite, Expect, SensorSeen, StoreError, WriteOutcome};
+
+/// With this many small chunks an hour's write merges them into one: a read
+/// then never joins more than these, and packed columns are a half to a tenth
+/// of small ones.
+const MERGE_CHUNKS: u64 = 16;
+
+/// A merged chunk of this many elements is not merged again, so that an hour
+/// of any size is rewritten a bounded number of times.
+const MERGED_ELEMENTS_MAX: usize = 8192;
+
+impl Database {
+    /// One round of writes: what passes its fence goes in as one batch.
+    pub(super) fn write(&self, writes: &[BucketWrite]) -> Result<Vec<WriteOutcome>, StoreError> {
+        let chunks: Vec<Vec<u8>> = writes.iter().map(|w| chunk::encode(&w.elements)).collect();
+        let writer = self.writer()?;
+        let snapshot = self.snapshot();
+        let mut batch = writer.batch();
+        let mut keys = HashSet::with_capacity(writes.len());
+        let mut outcomes = Vec::with_capacity(writes.len());
+        for (write, chunk) in writes.iter().zip(chunks) {
+            outcomes.push(if keys.insert(&write.key) {
+                match self.stage(&snapshot, &mut batch, write, chunk) {
+                    Ok(true) => WriteOutcome::Stored,
+                    Ok(false) => WriteOutcome::Fenced,
+                    Err(error) => WriteOutcome::Failed(error),
+                }
+            } else {
+                WriteOutcome::Failed(refused(format_args!(
+                    "`{}` stands twice in one round of writes",
+                    write.key
+                )))
+            });
+        }
+        writer.commit(batch)?;
+        Ok(outcomes)
+    }
+
+    /// Puts one write into the batch if its fence holds.
+    fn stage(
+        &self,
+        snapshot: &Snapshot,
+        batch: &mut OwnedWriteBatch,
+        write: &BucketWrite,
+        mut chunk: Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let key = bucket_key(&write.key);
+        let current = hour_record(self, snapshot, &key)?;
+        let current = match (write.expect, current) {
+            (Expect::Absent, None) => HourRecord {
+                rev: 0,
+                by: 0,
+                elements: 0,
+                chunks: 0,
+                open_chunks: 0,
+                computed: Computed::default(),
+            },
+            (Expect::Open(expected), Some(current)) if current.version() == expected => current,
+            (Expect::Absent | Expect::Open(_), _) => return Ok(false),
+            (Expect::Next { .. }, _) => {
+                return Err(refused(format_args!(
+                    "`{}` has one part only; append to it",
+                    write.key
+                )));
+            }
+        };
+        let sequence = next_version(&current, write.target)?;
+        let mut next = HourRecord {
+            rev: write.target.rev,
+            by: write.target.by,
+            elements: current.elements + write.elements.len() as u64,
+            computed: write.computed.clone(),
+            ..current
+        };
+        if !write.elements.is_empty() {
+            if current.open_chunks + 1 >= MERGE_CHUNKS
+                && let Some(merged) = self.merge(snapshot, batch, &key, &current, &write.elements)
+            {
+                next.chunks -= current.open_chunks;
+                next.open_chunks = u64::from(merged.len() < MERGED_ELEMENTS_MAX);
+                chunk = chunk::encode(&merged);
+            } else {
+                next.open_chunks += 1;
+            }
+            next.chunks += 1;
+            batch.insert(&self.chunks, chunk_key(&key, sequence), chunk);
+        }
+        batch.insert(&self.hours, key, next.encode());
+        Ok(true)
+    }
+
+    /// The open chunks with `elements` behind them; removes these chunks in
+    /// `batch`. `None` where one cannot be read: an append does no harm then,
+    /// and whoever reads the hour is told.
+    fn merge(
+        &self,
+        snapshot: &Snapshot,
+        batch: &mut OwnedWriteBatch,
+        key: &[u8],
+        current: &HourRecord,
+        elements: &Elements,
+    ) -> Option<Elements> {
+        let chunks = last_chunks(self, snapshot, key, current.open_chunks).ok()?;
+        if chunks.len() as u64 != current.open_chunks {
+            return None;
+        }
+        let mut merged = Elements::default();
+        for (_, chunk) in &chunks {
+            chunk::decode_into(chunk, &mut merged).ok()?;
+        }
+        merged.extend(elements);
+        for (key, _) in chunks {
+            batch.remove(&self.chunks, key);
+        }
+        Some(merged)
+    }
+
+    /// Notes when sensors were last heard of; a time never moves back.
+    pub(super) fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
+        let mut latest: BTreeMap<&SensorId, Micros> = BTreeMap::new();
+        for SensorSeen { sensor, last_seen } in seen {
+            let kept = latest.entry(sensor).or_insert(*last_seen);
+            *kept = (*kept).max(*last_seen);
+        }
+        let writer = self.writer()?;
+        let snapshot = self.snapshot();
+        let mut batch = writer.batch();
+        for (sensor, last_seen) in latest {
+            let key = sensor.as_str().as_bytes();
+            let stored = snapshot.get(&self.sensors, key).map_err(library)?;
+            let stored = stored.map(|record| {
+                decode_seen(&record).map_err(|damage| corrupt("the record", key, damage))
+            });
+            if stored.transpose()?.is_none_or(|stored| stored < last_seen) {
+                batch.insert(&self.sensors, key, encode_seen(last_seen));
+            }
+        }
+        writer.commit(batch)
+    }
+
+    /// Replaces the computed fields of an hour under its fence.
+    pub(super) fn repair(
+        &self,
+        key: &BucketKey,
+        expected: BucketVersion,
+        target: BucketVersion,
+        computed: Computed,
+    ) -> Result<bool, StoreError> {
+        let key = bucket_key(key);
+        let writer = self.writer()?;
+        let current = hour_record(self, &self.snapshot(), &key)?;
+        let Some(current) = current.filter(|current| current.version() == expected) else {
+            return Ok(false);
+        };
+        next_version(&current, target)?;
+        let next = HourRecord {
+            rev: target.rev,
+            by: target.by,
+            computed,
+            ..current
+        };
+        let mut batch = writer.batch();
+        batch.insert(&self.hours, key, next.encode());
+        writer.commit(batch)?;
+        Ok(true)
+    }
+}
+
+/// The sequence of the chunk that goes with `target`: its `rev`, which must
+/// rise, or chunks would overwrite each other.
+fn next_version(current: &HourRecord, target: BucketVersion) -> Result<u64, StoreError> {
+    let sequence = u64::try_from(target.rev).ok();
+    match sequence.filter(|_| target.part == 0 && target.rev > current.rev) {
+        Some(sequence) => Ok(sequence),
+        None => Err(refused(format_args!(
+            "a write must raise the version of part 0: rev {} cannot follow rev {}",
+            target.rev, current.rev
+        ))),
+    }
+}

@@ -1,0 +1,76 @@
+//! The claims. Each takes a fixture on empty data.
+
+mod awkward;
+mod concurrent;
+mod draft;
+mod fences;
+mod hours;
+mod parts;
+mod registry;
+mod scans;
+mod writes;
+
+pub(crate) use awkward::*;
+pub(crate) use concurrent::*;
+pub(crate) use fences::*;
+pub(crate) use hours::*;
+pub(crate) use parts::*;
+pub(crate) use registry::*;
+pub(crate) use scans::*;
+pub(crate) use writes::*;
+
+/// Makes one test of each claim. A claim that is missing here is dead code, so
+/// the compiler tells.
+macro_rules! for_every_claim {
+    ($fixture:path) => {
+        for_every_claim! { $fixture:
+            // writes
+            a_created_bucket_is_loaded_as_it_was_written
+            appends_keep_the_order_of_arrival
+            a_late_measure_stays_an_element_of_its_own
+            values_come_back_bit_for_bit
+            many_small_appends_lose_nothing
+            loading_answers_in_the_order_of_the_keys
+            what_is_stored_survives_reopening
+            // fences
+            a_create_is_fenced_where_the_bucket_is
+            an_append_is_fenced_where_no_bucket_is
+            an_append_to_another_version_is_fenced
+            a_lost_reply_is_decided_by_loading
+            a_fenced_write_does_not_stop_the_others_of_its_round
+            // parts
+            the_next_part_follows_a_closed_one_or_is_refused
+            a_closed_part_takes_no_appends
+            a_next_part_is_made_once
+            // awkward names
+            sensors_with_separators_in_their_ids_stay_apart
+            measures_that_trouble_documents_come_back
+            // hours
+            hours_tell_the_computed_fields_within_the_range
+            hours_tell_the_version_of_the_bucket
+            the_newest_bucket_is_that_of_the_last_hour
+            a_repair_replaces_the_computed_fields_of_its_version_only
+            // scans
+            a_scan_gives_the_hours_in_the_order_asked_for
+            a_scan_of_nothing_is_empty
+            all_gives_every_bucket_in_the_order_of_keys
+            // registry
+            a_touch_never_moves_a_time_back
+            sensors_are_paged_by_id
+            a_store_in_order_answers_a_ping
+            // concurrency
+            c07_of_concurrent_creates_exactly_one_is_stored
+            concurrent_appends_all_go_in_once
+            i03_a_reader_sees_true_computed_fields_while_appends_go_on
+        }
+    };
+    ($fixture:path: $($claim:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $claim() {
+                $crate::store_conformance::suite::$claim(&mut $fixture().await).await;
+            }
+        )*
+    };
+}
+pub(crate) use for_every_claim;

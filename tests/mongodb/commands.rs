@@ -159,3 +159,22 @@ async fn reads_of_many_sensors_are_one_round_trip() {
     assert_eq!(listed.len(), 5);
     assert_eq!(commands.names(), ["find"]);
 }
+
+#[tokio::test]
+async fn what_no_single_command_holds_goes_in_several() {
+    let database = TestDatabase::new().await;
+    let commands = Commands::default();
+    let store = commands.store(&database.uri());
+    let hour = temps(0..3600);
+    let writes: Vec<_> = (0..150)
+        .map(|n| first(key(&format!("S{n}"), HOUR), 7, &hour))
+        .collect();
+    store.ping().await.unwrap();
+    commands.take();
+    assert_eq!(written(&store, &writes).await, "s".repeat(150));
+    // 150 documents of 120 KB are 18 MB; a command ends at 15.5 MiB.
+    assert_eq!(commands.names(), ["update", "update"]);
+    let loaded = store.load(&[key("S149", HOUR)]).await.unwrap();
+    let bucket = loaded[0].as_ref().unwrap();
+    assert_eq!(&bucket.parts[0].elements, hour.elements());
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
 use hourglass::store::{BucketWrite, Store, StoreError, WriteOutcome};
 
@@ -81,6 +82,30 @@ async fn calls_at_a_server_that_is_away_share_one_attempt() {
             .iter()
             .all(|answer| matches!(answer, Err(StoreError::Unavailable { .. })))
     );
+}
+
+#[tokio::test]
+async fn a_server_that_stands_alone_is_accepted() {
+    let mut server = Mongod::standalone();
+    server.start().await;
+    let store = impatient(&server.uri());
+    let writes = [first(key("A", HOUR), 7, &temps(0..10))];
+    let outcomes = store.write(&writes).await.unwrap();
+    assert!(matches!(outcomes[..], [WriteOutcome::Stored]));
+    let newest = store.newest(&[writes[0].key.sensor.clone()]).await.unwrap();
+    assert_eq!(newest[0].key, writes[0].key);
+    assert_eq!(store.all().collect::<Vec<_>>().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_unavailable() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("mongodb://{}/silent", silent.local_addr().unwrap());
+    let store = impatient(&uri);
+    assert!(matches!(
+        store.ping().await,
+        Err(StoreError::Unavailable { .. })
+    ));
 }
 
 #[test]

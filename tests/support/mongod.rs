@@ -130,6 +130,8 @@ async fn shared_server() -> String {
 pub(crate) struct Mongod {
     port: u16,
     data: TempDir,
+    /// Whether it is a replica set of one; else it stands alone.
+    replicated: bool,
     initiated: bool,
     /// The supervisor; its standard input keeps the server alive.
     running: Option<Child>,
@@ -147,14 +149,27 @@ impl Mongod {
         Self {
             port: listener.local_addr().unwrap().port(),
             data,
+            replicated: true,
             initiated: false,
             running: None,
         }
     }
 
+    /// A server without a replica set; starts nothing.
+    pub(crate) fn standalone() -> Self {
+        let mut server = Self::new();
+        server.replicated = false;
+        server
+    }
+
     /// Connection string without a database.
     pub(crate) fn uri(&self) -> String {
-        format!("mongodb://127.0.0.1:{}/?replicaSet=rs0", self.port)
+        let options = if self.replicated {
+            "?replicaSet=rs0"
+        } else {
+            ""
+        };
+        format!("mongodb://127.0.0.1:{}/{options}", self.port)
     }
 
     /// Connection string with a database.
@@ -182,13 +197,19 @@ impl Mongod {
             .args(["-c", SUPERVISOR])
             .arg(folder.unwrap_or(Path::new("")))
             .arg(mongod_binary())
-            .args(["--replSet", "rs0", "--bind_ip", "127.0.0.1"])
+            .args(["--bind_ip", "127.0.0.1"])
             .args(["--port", &self.port.to_string()])
             .arg("--dbpath")
             .arg(data.join("db"))
             .arg("--logpath")
             .arg(&log)
             .args(["--wiredTigerCacheSizeGB", "0.5"])
+            .args(
+                self.replicated
+                    .then_some(["--replSet", "rs0"])
+                    .iter()
+                    .flatten(),
+            )
             .stdin(Stdio::piped())
             .spawn()
             .expect("python3 runs; it ends mongod with the tests");
@@ -204,7 +225,7 @@ impl Mongod {
     async fn become_primary(&mut self) -> Result<(), String> {
         let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true", self.port);
         let admin = client(&uri).await.database("admin");
-        if !self.initiated {
+        if self.replicated && !self.initiated {
             let member = format!("127.0.0.1:{}", self.port);
             let config = doc! {
                 "_id": "rs0",

@@ -5,5 +5,6 @@
 )]
 
 mod cli;
+mod mongodb;
 mod store_conformance;
 mod support;

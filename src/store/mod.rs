@@ -11,6 +11,7 @@
 //! every observer sees computed fields that are true (I3).
 
 pub mod embedded;
+pub mod mongodb;
 pub mod size;
 
 use std::fmt;
@@ -132,7 +133,8 @@ pub struct HourSummary {
 pub struct SensorSeen {
     /// Which sensor.
     pub sensor: SensorId,
-    /// Time of receipt of its latest reading.
+    /// Time of receipt of its latest reading. A store may cut it to the
+    /// millisecond.
     pub last_seen: Micros,
 }
 

@@ -5,6 +5,7 @@
 //! Each claim then is one test, named after the store and the claim.
 
 mod embedded;
+mod mongodb;
 mod suite;
 
 use std::sync::Arc;

@@ -1,1 +1,3 @@
 //! What tests need around the product: processes, servers, data.
+
+pub(crate) mod mongod;

@@ -1,0 +1,205 @@
+//! The connection: made by the first call that needs it, and set up once.
+
+use std::future::Future;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ::mongodb::bson::{Document, RawDocumentBuf, doc};
+use ::mongodb::options::{
+    Acknowledgment, ClientOptions, ConnectionString, DatabaseOptions, ReadConcern, ReadPreference,
+    SelectionCriteria, WriteConcern,
+};
+use ::mongodb::{Client, Collection, Database};
+use tokio::sync::Mutex;
+
+use super::failure::{again, classify, refused, unavailable};
+use super::settings::MongoSettings;
+use super::{NAME, indexes};
+use crate::store::StoreError;
+
+/// The database where the connection string names none.
+const DATABASE_DEFAULT: &str = "hourglass";
+
+/// A server that was reached and has its collections and indexes.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) database: Database,
+    /// Parts of buckets, as raw documents.
+    pub(super) buckets: Collection<RawDocumentBuf>,
+    /// The registry of sensors.
+    pub(super) sensors: Collection<Document>,
+    replicated: bool,
+}
+
+/// The way to the server.
+pub(super) struct Connection {
+    uri: ConnectionString,
+    settings: MongoSettings,
+    client: OnceLock<Client>,
+    ready: OnceLock<Ready>,
+    /// The last failure of connecting; held while somebody tries.
+    attempt: Mutex<Option<StoreError>>,
+    /// Attempts that ended.
+    attempts: AtomicU64,
+}
+
+impl Connection {
+    /// Reads the connection string; contacts nobody.
+    pub(super) fn new(uri: &str, settings: MongoSettings) -> Result<Self, StoreError> {
+        let parsed = ConnectionString::parse(uri).map_err(|error| {
+            // The driver quotes the part it could not read, which may be a piece
+            // of a password with unescaped characters.
+            let detail = if uri.contains('@') {
+                "it holds credentials, so its text is not shown; \
+                 user name and password must be percent-encoded"
+                    .to_owned()
+            } else {
+                error.kind.to_string()
+            };
+            refused(format!(
+                "the connection string cannot be read: {detail}; \
+                 it looks like mongodb://host:27017/hourglass?replicaSet=rs0"
+            ))
+        })?;
+        Ok(Self {
+            uri: parsed,
+            settings,
+            client: OnceLock::new(),
+            ready: OnceLock::new(),
+            attempt: Mutex::new(None),
+            attempts: AtomicU64::new(0),
+        })
+    }
+
+    /// Name of the database.
+    pub(super) fn database_name(&self) -> &str {
+        self.uri
+            .default_database
+            .as_deref()
+            .unwrap_or(DATABASE_DEFAULT)
+    }
+
+    /// The settings given.
+    pub(super) fn settings(&self) -> &MongoSettings {
+        &self.settings
+    }
+
+    /// The database, connected and set up by now. Who waits while another call
+    /// tries shares its failure, so that callers do not queue up for one
+    /// timeout each.
+    pub(super) async fn ready(&self) -> Result<&Ready, StoreError> {
+        if let Some(ready) = self.ready.get() {
+            return Ok(ready);
+        }
+        let seen = self.attempts.load(Ordering::Acquire);
+        let mut last = self.attempt.lock().await;
+        if let Some(ready) = self.ready.get() {
+            return Ok(ready);
+        }
+        if self.attempts.load(Ordering::Acquire) != seen
+            && let Some(error) = &*last
+        {
+            return Err(again(error));
+        }
+        let outcome = self.set_up().await;
+        self.attempts.fetch_add(1, Ordering::Release);
+        match outcome {
+            Ok(ready) => Ok(self.ready.get_or_init(|| ready)),
+            Err(error) => {
+                *last = Some(again(&error));
+                Err(error)
+            }
+        }
+    }
+
+    /// Awaits a call of the driver, but not for ever.
+    pub(super) async fn bounded<T>(
+        &self,
+        call: impl IntoFuture<
+            Output = ::mongodb::error::Result<T>,
+            IntoFuture: Future<Output = ::mongodb::error::Result<T>>,
+        >,
+    ) -> Result<T, StoreError> {
+        let limit = self.settings.call_timeout;
+        match tokio::time::timeout(limit, call.into_future()).await {
+            Ok(answer) => answer.map_err(|error| classify(&error)),
+            Err(_) => Err(unavailable(format!("no answer within {limit:?}"))),
+        }
+    }
+
+    async fn set_up(&self) -> Result<Ready, StoreError> {
+        let client = self.client().await?;
+        let options = DatabaseOptions::builder()
+            .selection_criteria(SelectionCriteria::ReadPreference(ReadPreference::Primary))
+            .write_concern(
+                WriteConcern::builder()
+                    .w(Acknowledgment::Majority)
+                    .journal(true)
+                    .build(),
+            )
+            .build();
+        let database = client.database_with_options(self.database_name(), options);
+        let hello = self
+            .bounded(database.run_command(doc! { "hello": 1 }))
+            .await?;
+        // A member names its set, a router says `isdbgrid`.
+        let replicated =
+            hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|m| m == "isdbgrid");
+        if !replicated {
+            tracing::warn!(
+                store = NAME,
+                "the MongoDB server stands alone: nothing is replicated; use a replica set"
+            );
+        }
+        self.bounded(async { indexes::create_missing(&database).await })
+            .await?;
+        Ok(Ready {
+            buckets: database.collection(indexes::BUCKETS),
+            sensors: database.collection(indexes::SENSORS),
+            database,
+            replicated,
+        })
+    }
+
+    async fn client(&self) -> Result<&Client, StoreError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        // Resolves names of `mongodb+srv`, so it may fail while the net is away.
+        let mut options = self.bounded(ClientOptions::parse(self.uri.clone())).await?;
+        options
+            .server_selection_timeout
+            .get_or_insert(self.settings.server_selection_timeout);
+        options
+            .connect_timeout
+            .get_or_insert(self.settings.server_selection_timeout);
+        options
+            .app_name
+            .get_or_insert_with(|| "hourglass".to_owned());
+        options.command_event_handler = self.settings.command_events.clone();
+        let client = Client::with_options(options).map_err(|error| classify(&error))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+impl Ready {
+    /// For one answer: all documents of one instant, held by a majority. A
+    /// server that stands alone knows no such thing.
+    pub(super) fn at_one_instant(&self) -> ReadConcern {
+        if self.replicated {
+            ReadConcern::snapshot()
+        } else {
+            ReadConcern::local()
+        }
+    }
+
+    /// For streams, which may outlive what a server keeps of a snapshot (five
+    /// minutes by default).
+    pub(super) fn majority(&self) -> ReadConcern {
+        if self.replicated {
+            ReadConcern::majority()
+        } else {
+            ReadConcern::local()
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The store in MongoDB: a replica set or a sharded cluster, 6.0 or newer.
+//!
+//! Contract:
+//! - One document per part of a bucket in collection `buckets`, the last time of
+//!   receipt of each sensor in `sensors` (`lastSeen`, milliseconds: finer digits
+//!   are cut, as a BSON date has none).
+//! - Every write is fenced by `rev` and `by` and acknowledged by a majority,
+//!   journaled. All writes of a call are one `update` command (two where parts
+//!   are closed first; further ones beyond [`COMMAND_BYTES_MAX`]); only a lost
+//!   fence costs one find more. The driver does not repeat these commands: what
+//!   becomes of an unknown outcome is the caller's to decide, by loading.
+//! - Every filter on buckets names `sensorId`, the sharding key.
+//! - Reads go to the primary, at a snapshot that a majority holds, so that what
+//!   was read is never rolled back. Streams read majority-held documents.
+//! - Nothing here blocks a start: the first call connects and creates what is
+//!   missing, and so does every call until one succeeded.
+
+mod connection;
+mod decode;
+mod document;
+mod failure;
+mod indexes;
+mod newest;
+mod read;
+mod registry;
+mod repair;
+mod reply;
+mod scan;
+mod settings;
+mod statement;
+mod store;
+mod write;
+
+pub use settings::MongoSettings;
+pub use statement::{COMMAND_BYTES_MAX, COMMAND_STATEMENTS_MAX};
+pub use store::MongoStore;
+
+/// What this implementation calls itself.
+const NAME: &str = "mongodb";

@@ -1,0 +1,133 @@
+//! The store trait over MongoDB.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::mongodb::bson::doc;
+use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream, StreamExt};
+
+use super::connection::Connection;
+use super::document::hour_date;
+use super::{MongoSettings, NAME, newest, read, registry, repair, scan, write};
+use crate::bucket::Computed;
+use crate::model::{BucketKey, HourRange, Order, SensorId};
+use crate::store::{
+    BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
+    WriteOutcome,
+};
+
+/// Buckets in MongoDB. See the module for its contract.
+pub struct MongoStore {
+    connection: Arc<Connection>,
+}
+
+impl MongoStore {
+    /// Reads the connection string and contacts nobody: the first call does,
+    /// so the server may be away now. The database is the one that the string
+    /// names, or `hourglass`.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for a string that cannot be read; the message
+    /// never shows credentials.
+    pub fn connect(uri: &str, settings: MongoSettings) -> Result<Self, StoreError> {
+        let connection = Arc::new(Connection::new(uri, settings)?);
+        Ok(Self { connection })
+    }
+}
+
+impl fmt::Debug for MongoStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MongoStore")
+            .field("database", &self.connection.database_name())
+            .field("settings", self.connection.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for MongoStore {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn part_bytes_max(&self) -> Option<usize> {
+        Some(self.connection.settings().part_bytes_max)
+    }
+
+    async fn write(&self, writes: &[BucketWrite]) -> Result<Vec<WriteOutcome>, StoreError> {
+        write::write(&self.connection, writes).await
+    }
+
+    async fn load(&self, keys: &[BucketKey]) -> Result<Vec<Option<StoredBucket>>, StoreError> {
+        read::load(&self.connection, keys).await
+    }
+
+    async fn hours(
+        &self,
+        sensors: &[SensorId],
+        hours: HourRange,
+    ) -> Result<Vec<HourSummary>, StoreError> {
+        read::hours(&self.connection, sensors, hours).await
+    }
+
+    fn scan(
+        &self,
+        sensor: &SensorId,
+        hours: HourRange,
+        order: Order,
+    ) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        if hours.is_empty() {
+            return stream::empty().boxed();
+        }
+        let filter = doc! {
+            "sensorId": sensor.as_str(),
+            "hour": { "$gte": hour_date(hours.from), "$lt": hour_date(hours.to) },
+        };
+        let direction = match order {
+            Order::Ascending => 1,
+            Order::Descending => -1,
+        };
+        let sort = doc! { "hour": direction, "part": direction };
+        scan::scan(Arc::clone(&self.connection), filter, sort)
+    }
+
+    async fn newest(&self, sensors: &[SensorId]) -> Result<Vec<StoredBucket>, StoreError> {
+        newest::newest(&self.connection, sensors).await
+    }
+
+    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
+        registry::touch(&self.connection, seen).await
+    }
+
+    async fn sensors(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<SensorSeen>, StoreError> {
+        registry::sensors(&self.connection, after, limit).await
+    }
+
+    fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        let sort = doc! { "sensorId": 1, "hour": 1, "part": 1 };
+        scan::scan(Arc::clone(&self.connection), doc! {}, sort)
+    }
+
+    async fn repair(
+        &self,
+        key: &BucketKey,
+        expected: BucketVersion,
+        target: BucketVersion,
+        computed: &Computed,
+    ) -> Result<bool, StoreError> {
+        repair::repair(&self.connection, key, expected, target, computed).await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        let ready = self.connection.ready().await?;
+        self.connection
+            .bounded(ready.database.run_command(doc! { "ping": 1 }))
+            .await?;
+        Ok(())
+    }
+}

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use hourglass::buffer::WriterId;
 use hourglass::cli::{self, Action, ExitStatus};
+use hourglass::config::Settings;
+use hourglass::service::{self, DataDir};
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
@@ -19,11 +22,71 @@ fn run(action: Action) -> ExitStatus {
     match action {
         Action::Print(text) => print(&text),
         Action::CheckConfig(settings) => print(&settings.to_toml()),
-        Action::Serve(settings) | Action::Verify { settings, .. } => {
-            if let Err(error) = cli::start_logging(&settings.log) {
-                return fail(&error, ExitStatus::Failure);
+        Action::Serve(settings) => with_runtime(&settings.clone(), serve(settings)),
+        Action::Verify { settings, repair } => {
+            with_runtime(&settings.clone(), verify(settings, repair))
+        }
+    }
+}
+
+/// Logs and the async runtime, then the command.
+fn with_runtime(settings: &Settings, command: impl Future<Output = ExitStatus>) -> ExitStatus {
+    if let Err(error) = cli::start_logging(&settings.log) {
+        return fail(&error, ExitStatus::Failure);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(command),
+        Err(error) => fail(&error, ExitStatus::Failure),
+    }
+}
+
+async fn serve(settings: Settings) -> ExitStatus {
+    let stop = match service::stop_signal() {
+        Ok(stop) => stop,
+        Err(error) => return fail(&error, ExitStatus::Failure),
+    };
+    match service::serve(settings, stop).await {
+        Ok(()) => ExitStatus::Done,
+        Err(error) => fail(&error, ExitStatus::Failure),
+    }
+}
+
+async fn verify(settings: Settings, repair: bool) -> ExitStatus {
+    // The lock keeps a running service of this directory out; one on MongoDB
+    // may go on, the fence of each repair sees to that.
+    let opened = DataDir::open(&settings.data.dir).map_err(|error| error.to_string());
+    let opened = opened.and_then(|data| {
+        let store = service::open_store(&settings.store, &data.store());
+        store
+            .map(|store| (data, store))
+            .map_err(|error| error.to_string())
+    });
+    let (_data, store) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return fail(&error, ExitStatus::Failure),
+    };
+    let writer = WriterId::new(rand::random());
+    let mut lines = String::new();
+    let verified = hourglass::verify::verify(&*store, repair, &writer, |line| {
+        lines.push_str(&line);
+        lines.push('\n');
+    })
+    .await;
+    match verified {
+        Ok(report) => {
+            let printed = print(&format!("{lines}{report}\n"));
+            if report.is_clean() {
+                printed
+            } else {
+                ExitStatus::Differences
             }
-            fail(&"this command is not built in yet", ExitStatus::Failure)
+        }
+        Err(error) => {
+            print(&lines);
+            fail(&error, ExitStatus::Failure)
         }
     }
 }

@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::config::BufferSettings;
 use crate::metrics::Ledger;
 use crate::model::{Batch, HourStart, Micros, SensorId};
 use crate::store::SensorSeen;
@@ -41,15 +42,6 @@ use entry::Entry;
 use pins::Pins;
 
 const SHARDS: usize = 16;
-
-/// Bounds of the buffer.
-#[derive(Debug, Clone, Copy)]
-pub struct BufferSettings {
-    /// Bytes the buffer may hold.
-    pub bytes_max: usize,
-    /// Conflicts kept for inspection.
-    pub conflicts_kept: usize,
-}
 
 /// The buffer; shared by the applier, the flusher and queries.
 #[derive(Debug)]

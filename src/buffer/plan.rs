@@ -66,8 +66,14 @@ pub(super) fn plan(
 ) -> Planned {
     let elements = merge.elements();
     let bytes_max = part_bytes_max.unwrap_or(usize::MAX);
-    let first_bytes = element_bytes(elements.get(from)) + 1024;
-    let open = last.filter(|part| !part.full && part.bytes + first_bytes <= bytes_max);
+    // What the pending measures that the part does not have yet add to it.
+    let grown = |part: &LastPart| {
+        let new = elements.names().iter();
+        let new = new.filter(|name| !part.computed.measures.contains_key(*name));
+        part.bytes + document_overhead(key, new)
+    };
+    let first_bytes = element_bytes(elements.get(from));
+    let open = last.filter(|part| !part.full && grown(part) + first_bytes <= bytes_max);
     let (expect, version, mut bytes, mut computed) = match (last, open) {
         (_, Some(part)) => {
             let version = BucketVersion {
@@ -78,7 +84,7 @@ pub(super) fn plan(
             (
                 Expect::Open(part.version),
                 version,
-                part.bytes,
+                grown(part),
                 part.computed.clone(),
             )
         }

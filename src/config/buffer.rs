@@ -6,7 +6,7 @@ use super::bounds::{Bounds, MIB, TIB};
 use super::value::{ByteCount, write_bytes};
 
 /// What the store does not hold yet, in memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BufferSettings {
     /// Bytes at which the applier waits, 1 MiB to 1 TiB.
     #[serde(serialize_with = "write_bytes")]

@@ -8,7 +8,7 @@ use super::bounds::{Bounds, ms, secs};
 use super::value::{Span, show_span, write_span};
 
 /// Which buckets go to the store, and when.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FlushSettings {
     /// Age of the oldest pending reading of a bucket at which it is due, from
     /// 100 ms to 24 h.

@@ -12,7 +12,7 @@ use super::value::{Span, write_span, write_text};
 use crate::model::Micros;
 
 /// Which readings are taken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct IngestSettings {
     /// Earliest instant of a reading: clocks not yet set and uptimes sent as
     /// times fall below it.

@@ -6,7 +6,7 @@ use super::bounds::{Bounds, GIB, KIB, TIB};
 use super::value::{ByteCount, show_bytes, write_bytes};
 
 /// The write-ahead log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct JournalSettings {
     /// Size in bytes at which the next segment begins, 64 KiB to 4 GiB.
     #[serde(serialize_with = "write_bytes")]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::Bounds;
 
 /// How much one question may ask for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct QuerySettings {
     /// Sensors in one request for many, 1 to 100,000.
     pub sensors_max: usize,

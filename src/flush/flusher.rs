@@ -11,6 +11,7 @@ use super::{Backoff, FlushRound, RoundTurn};
 use crate::apply::Progress;
 use crate::buffer::{Buffer, DuePolicy};
 use crate::clock::Clock;
+use crate::config::FlushSettings;
 use crate::journal::Journal;
 use crate::store::{Store, StoreError};
 
@@ -23,23 +24,6 @@ const FORGET_AFTER: Duration = Duration::from_secs(600);
 
 /// Sensors that were only heard of are told to the store this many at once.
 const TOUCHES_AT_ONCE: usize = 1000;
-
-/// When to flush, and how much at once.
-#[derive(Debug, Clone, Copy)]
-pub struct FlusherSettings {
-    /// Age of the oldest pending reading that makes a bucket due.
-    pub age_max: Duration,
-    /// Pending readings that make a bucket due.
-    pub readings_max: usize,
-    /// Buckets in one flush.
-    pub batch_buckets_max: usize,
-    /// Flushes under way at once.
-    pub in_flight_max: usize,
-    /// First wait after a failure.
-    pub retry_min: Duration,
-    /// Longest wait after failures.
-    pub retry_max: Duration,
-}
 
 /// How the store is, as the flusher last saw it.
 #[derive(Debug, Default)]
@@ -96,14 +80,14 @@ impl std::fmt::Debug for FlusherParts {
 #[derive(Debug)]
 pub struct Flusher {
     parts: FlusherParts,
-    settings: FlusherSettings,
+    settings: FlushSettings,
     workers: JoinSet<()>,
 }
 
 impl Flusher {
     /// A flusher over `parts`.
     #[must_use]
-    pub fn new(parts: FlusherParts, settings: FlusherSettings) -> Self {
+    pub fn new(parts: FlusherParts, settings: FlushSettings) -> Self {
         Self {
             parts,
             settings,
@@ -169,9 +153,7 @@ impl Flusher {
                 release_below: self.release_below(),
                 everything: everything || parts.buffer.is_pressed(),
             };
-            let leases = parts
-                .buffer
-                .lease(&policy, self.settings.batch_buckets_max);
+            let leases = parts.buffer.lease(&policy, self.settings.batch_buckets_max);
             if leases.is_empty() {
                 break;
             }
@@ -238,7 +220,9 @@ pub fn low_water(progress: &Progress, buffer: &Buffer) -> u64 {
     // In this order: what is applied in between is pinned before it counts as
     // applied.
     let applied = progress.applied_end();
-    buffer.lowest_pinned().map_or(applied, |pin| pin.min(applied))
+    buffer
+        .lowest_pinned()
+        .map_or(applied, |pin| pin.min(applied))
 }
 
 async fn run_round(

@@ -14,5 +14,5 @@ mod flusher;
 mod round;
 
 pub use backoff::Backoff;
-pub use flusher::{Flusher, FlusherParts, FlusherSettings, StoreHealth};
+pub use flusher::{Flusher, FlusherParts, StoreHealth, low_water};
 pub use round::{FlushRound, RoundTurn};

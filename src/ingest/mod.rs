@@ -3,19 +3,11 @@
 use std::sync::Arc;
 
 use crate::clock::{Clock, ReceiptStamps};
+use crate::config::IngestSettings;
 use crate::decode::{BodyError, DecodeContext, Decoded, Stamps};
 use crate::journal::{Journal, JournalError, Record};
 use crate::metrics::{Ledger, Refusal};
 use crate::model::{Micros, RejectCode, Rejection};
-
-/// Bounds on the time of a reading.
-#[derive(Debug, Clone, Copy)]
-pub struct IngestSettings {
-    /// The earliest time accepted.
-    pub min_time: Micros,
-    /// How far ahead of this clock a reading may be, microseconds.
-    pub max_future_micros: i64,
-}
 
 /// What became of a body.
 #[derive(Debug)]
@@ -103,10 +95,11 @@ impl Ingest {
         unit: Option<crate::decode::TimeUnit>,
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
+        let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
         let context = DecodeContext {
             received_at,
             min_time: self.settings.min_time,
-            max_time: received_at.saturating_add(self.settings.max_future_micros),
+            max_time: received_at.saturating_add(max_future),
             unit,
         };
         let mut stamps = ClockStamps {
@@ -148,7 +141,7 @@ impl Ingest {
         Ok(Outcome {
             accepted,
             rejected,
-            rejections: decoded.rejections.into_first(),
+            rejections: decoded.rejections.first().to_vec(),
             rejected_by_code: by_code,
             server_time: self.clock.now(),
         })

@@ -31,4 +31,4 @@ pub use log::{AppendError, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::Record;
 pub use space::{Reservation, Space, SpaceFull};
-pub use writer::{Journal, JournalError, JournalSettings, JournalState, WriterThread};
+pub use writer::{Journal, JournalError, JournalState, WriterThread};

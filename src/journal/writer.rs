@@ -12,6 +12,7 @@ use super::disk::Disk;
 use super::frame::{GROUP_HEADER_BYTES, RECORD_HEADER_BYTES};
 use super::tail::{Reply, Tail, TailRecord};
 use super::{AppendError, Log, LogError, Record, Recovered, Reservation, Space, SpaceFull};
+use crate::config::JournalSettings;
 use crate::metrics::{Ledger, names};
 
 /// Bytes of records that one group takes at most before it is written.
@@ -19,17 +20,6 @@ const GROUP_BYTES_MAX: usize = 8 << 20;
 
 /// Requests that wait for the writer at most; further senders wait to enqueue.
 const QUEUE_REQUESTS_MAX: usize = 4096;
-
-/// Bounds of the journal.
-#[derive(Debug, Clone, Copy)]
-pub struct JournalSettings {
-    /// A segment of this size is followed by a new one, bytes.
-    pub segment_bytes: u64,
-    /// All segments together, bytes.
-    pub bytes_max: u64,
-    /// Durable records kept in memory for the applier, bytes.
-    pub queue_bytes_max: usize,
-}
 
 /// How the journal is.
 #[derive(Debug, Clone, PartialEq, Eq)]

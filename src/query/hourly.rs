@@ -69,7 +69,8 @@ impl Query {
                 let stored = stored.remove(&sensor).unwrap_or_default();
                 if snapshot.iter().all(|hour| fits(&stored, hour)) {
                     answers.insert(sensor, join(stored, snapshot));
-                } else if attempt < SNAPSHOTS_MAX && snapshot.iter().any(|hour| moves(&stored, hour))
+                } else if attempt < SNAPSHOTS_MAX
+                    && snapshot.iter().any(|hour| moves(&stored, hour))
                 {
                     moved.push(sensor);
                 } else {

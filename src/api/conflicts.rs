@@ -1,0 +1,51 @@
+//! `GET /v1/conflicts`: the newest refused values, for inspection.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::ApiState;
+use super::answers::text;
+use crate::buffer::ConflictRecord;
+use crate::model::Micros;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConflictBody<'a> {
+    sensor_id: &'a str,
+    #[serde(serialize_with = "text")]
+    ts: Micros,
+    measure: &'a str,
+    kept: f64,
+    refused: f64,
+    #[serde(serialize_with = "text")]
+    received_at: Micros,
+}
+
+impl<'a> From<&'a ConflictRecord> for ConflictBody<'a> {
+    fn from(record: &'a ConflictRecord) -> Self {
+        Self {
+            sensor_id: record.sensor.as_str(),
+            ts: record.at,
+            measure: record.measure.as_str(),
+            kept: record.kept,
+            refused: record.refused,
+            received_at: record.received_at,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ConflictsBody<'a> {
+    conflicts: Vec<ConflictBody<'a>>,
+}
+
+pub(super) async fn get(State(state): State<ApiState>) -> Response {
+    let records = state.buffer.conflicts();
+    let body = ConflictsBody {
+        conflicts: records.iter().map(ConflictBody::from).collect(),
+    };
+    let text = serde_json::to_vec(&body).expect("conflicts hold texts and finite numbers");
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}

@@ -1,0 +1,93 @@
+//! Media types: what a body is, and what an answer shall be.
+
+use axum::http::{HeaderMap, StatusCode, header};
+
+use super::Problem;
+use crate::ingest::Format;
+
+/// The form of an answer of readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerFormat {
+    Json,
+    NdJson,
+    Csv,
+}
+
+impl AnswerFormat {
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::NdJson => "application/x-ndjson",
+            Self::Csv => "text/csv; charset=utf-8",
+        }
+    }
+}
+
+/// The format of a body, by `format=` or else by Content-Type.
+pub(super) fn body_format(format: Option<&str>, headers: &HeaderMap) -> Result<Format, Problem> {
+    if let Some(name) = format {
+        return match name {
+            "json" => Ok(Format::Json),
+            "ndjson" => Ok(Format::NdJson),
+            other => Err(Problem::parameter(format!(
+                "`format` is json or ndjson, not `{other}`"
+            ))),
+        };
+    }
+    let given = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let media_type = given.split(';').next().unwrap_or_default().trim();
+    match media_type.to_ascii_lowercase().as_str() {
+        "application/json" => Ok(Format::Json),
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Format::NdJson),
+        _ => Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            format!(
+                "the content type `{given}` is not taken here; send application/json or \
+                 application/x-ndjson, or say ?format=json or ?format=ndjson"
+            ),
+        )),
+    }
+}
+
+/// The form of an answer, by `format=` or else by Accept; JSON by default.
+pub(super) fn answer_format(
+    format: Option<&str>,
+    headers: &HeaderMap,
+) -> Result<AnswerFormat, Problem> {
+    if let Some(name) = format {
+        return match name {
+            "json" => Ok(AnswerFormat::Json),
+            "ndjson" => Ok(AnswerFormat::NdJson),
+            "csv" => Ok(AnswerFormat::Csv),
+            other => Err(Problem::parameter(format!(
+                "`format` is json, ndjson or csv, not `{other}`"
+            ))),
+        };
+    }
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("*/*");
+    // The order of the header decides; weights are not looked at.
+    for range in accept.split(',') {
+        let media_type = range.split(';').next().unwrap_or_default().trim();
+        match media_type.to_ascii_lowercase().as_str() {
+            "application/json" | "application/*" | "*/*" => return Ok(AnswerFormat::Json),
+            "application/x-ndjson" | "application/ndjson" => return Ok(AnswerFormat::NdJson),
+            "text/csv" | "text/*" => return Ok(AnswerFormat::Csv),
+            _ => {}
+        }
+    }
+    Err(Problem::new(
+        StatusCode::NOT_ACCEPTABLE,
+        "not_acceptable",
+        format!(
+            "none of `{accept}` can be had; ask for application/json, application/x-ndjson or \
+             text/csv"
+        ),
+    ))
+}

@@ -1,0 +1,37 @@
+//! `/metrics`: the Prometheus text format.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::{ApiState, ops};
+use crate::metrics::{Gauges, export};
+
+pub(super) async fn get(State(state): State<ApiState>) -> Response {
+    let elapsed = state.clock.elapsed();
+    let space = state.journal.space();
+    let gauges = Gauges {
+        buffered_values: state.buffer.pending_values(),
+        buffer_bytes: state.buffer.bytes() as u64,
+        buffer_bytes_max: state.buffer.bytes_max() as u64,
+        buffer_buckets: state.buffer.buckets() as u64,
+        journal_bytes: space.used(),
+        journal_bytes_max: space.bytes_max(),
+        journal_segments: state.journal.segments(),
+        applier_lag_records: state.progress.lag(),
+        oldest_unflushed_seconds: state
+            .buffer
+            .oldest_pending()
+            .map_or(0.0, |since| elapsed.saturating_sub(since).as_secs_f64()),
+        flushes_in_flight: state.health.in_flight(),
+        store_up: state.health.is_up(),
+        journal_writable: ops::journal_status(&state) == "writing",
+    };
+    export(&state.ledger, &gauges);
+    state.prometheus.run_upkeep();
+    let headers = [(
+        header::CONTENT_TYPE,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )];
+    (headers, state.prometheus.render()).into_response()
+}

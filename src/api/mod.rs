@@ -1,0 +1,22 @@
+//! The HTTP interface: routes, parameters, forms of answers. No rules of its
+//! own: it asks `receive`, `ingest` and `query`, and tells what they said.
+
+mod answers;
+mod conflicts;
+mod content;
+mod csv_rows;
+mod hourly;
+mod latest;
+mod metrics_page;
+mod ops;
+mod params;
+mod problem;
+mod readings_get;
+mod readings_post;
+mod router;
+mod sensors;
+mod state;
+
+pub use problem::Problem;
+pub use router::router;
+pub use state::{ApiParts, ApiState, Phase};

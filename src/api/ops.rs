@@ -1,0 +1,50 @@
+//! `/livez` and `/readyz`.
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::ApiState;
+use crate::journal::JournalState;
+
+/// Bytes that must fit into the journal for it to count as taking writes.
+const WRITABLE_BYTES: u64 = 64 << 10;
+
+pub(super) async fn livez() -> &'static str {
+    "ok\n"
+}
+
+/// 200 while the journal takes writes.
+pub(super) async fn readyz(State(state): State<ApiState>) -> Response {
+    let journal = journal_status(&state);
+    let ready = journal == "writing";
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let body = json!({
+        "ready": ready,
+        "journal": journal,
+        "store": if state.health.is_up() { "up" } else { "down" },
+        "complete": state.progress.is_complete(),
+    });
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (status, headers, body.to_string()).into_response()
+}
+
+/// `writing`, or why it does not.
+pub(super) fn journal_status(state: &ApiState) -> &'static str {
+    if state.phase.is_stopping() {
+        "stopping"
+    } else if state.journal.state() != JournalState::Writing {
+        "failed"
+    } else if state.progress.is_recovering() {
+        "recovering"
+    } else if state.journal.space().used() + WRITABLE_BYTES > state.journal.space().bytes_max() {
+        "full"
+    } else {
+        "writing"
+    }
+}

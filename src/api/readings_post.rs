@@ -1,0 +1,93 @@
+//! `POST /v1/readings`.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+use super::content::body_format;
+use super::params::Params;
+use super::{ApiState, Problem};
+use crate::decode::TimeUnit;
+use crate::ingest::Outcome;
+use crate::metrics::Refusal;
+use crate::receive::{BodyLimits, read_body};
+
+pub(super) async fn post(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let params = Params::read(query.as_deref(), &["format", "unit"])?;
+    let format = body_format(params.one("format")?, &headers)?;
+    let unit = match params.one("unit")? {
+        None => None,
+        Some(name) => Some(TimeUnit::parse(name).ok_or_else(|| {
+            Problem::parameter(format!("`unit` is s, ms, us or ns, not `{name}`"))
+        })?),
+    };
+    let Some(token) = state.phase.enter() else {
+        state.ledger.refuse(Refusal::Stopping);
+        return Err(Problem::unavailable("stopping", "hourglass is stopping"));
+    };
+    let encoding = match headers.get(header::CONTENT_ENCODING) {
+        None => None,
+        // What is no text is no coding either; the refusal shows it.
+        Some(value) => Some(value.to_str().unwrap_or("(not ASCII)")),
+    };
+    let server = &state.settings.server;
+    let limits = BodyLimits {
+        decompressed_bytes_max: server.body_bytes_max,
+        ratio_max: u64::from(server.body_ratio_max),
+        idle_timeout: server.body_idle_timeout,
+        total_timeout: server.request_timeout,
+    };
+    let body = read_body(body, encoding, limits)
+        .await
+        .inspect_err(|_| state.ledger.refuse(Refusal::BadBody))?;
+    let outcome = state.ingest.accept(&body, format, unit).await?;
+    drop(token);
+    Ok(answer(&outcome))
+}
+
+/// 202 when something was accepted or nothing was sent, else 422.
+fn answer(outcome: &Outcome) -> Response {
+    let errors: Vec<Value> = outcome
+        .rejections
+        .iter()
+        .map(|rejection| {
+            let mut error = Map::new();
+            error.insert("index".into(), rejection.index.into());
+            if let Some(line) = rejection.line {
+                error.insert("line".into(), line.into());
+            }
+            if let Some(field) = &rejection.field {
+                error.insert("field".into(), field.as_str().into());
+            }
+            error.insert("code".into(), rejection.code.as_str().into());
+            error.insert("detail".into(), rejection.detail.as_str().into());
+            Value::Object(error)
+        })
+        .collect();
+    let by_code: Map<String, Value> = outcome
+        .rejected_by_code
+        .iter()
+        .map(|(code, items)| (code.as_str().to_owned(), (*items).into()))
+        .collect();
+    let status = if outcome.accepted > 0 || outcome.rejected == 0 {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::UNPROCESSABLE_ENTITY
+    };
+    let body = json!({
+        "accepted": outcome.accepted,
+        "rejected": outcome.rejected,
+        "errors": errors,
+        "rejectedByCode": by_code,
+        "serverTime": outcome.server_time.to_string(),
+    });
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (status, headers, body.to_string()).into_response()
+}

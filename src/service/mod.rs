@@ -1,0 +1,18 @@
+//! Builds the parts, wires them, starts and stops them. The only place that
+//! names concrete stores, disks and clocks.
+//!
+//! Start: lock of the data directory, listener, store, journal (checked whole),
+//! applier, flusher, routes. Stop, under one deadline: readings are refused,
+//! those under way answered, the journal applied, the buffer flushed, the
+//! journal tidied, the listener closed last: it owes `/readyz` and queries.
+
+mod data_dir;
+mod recorder;
+mod run;
+mod signal;
+mod stores;
+
+pub use data_dir::{DataDir, DataDirError};
+pub use run::{ServiceError, serve};
+pub use signal::stop_signal;
+pub use stores::open_store;

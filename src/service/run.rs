@@ -1,0 +1,281 @@
+//! The running service.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::{DataDir, DataDirError, open_store, recorder};
+use crate::api::{ApiParts, Phase, router};
+use crate::apply::{Applier, Progress};
+use crate::buffer::{Buffer, WriterId};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Settings;
+use crate::flush::{Flusher, FlusherParts, StoreHealth, low_water};
+use crate::ingest::Ingest;
+use crate::journal::disk::{Disk, FsDisk};
+use crate::journal::{Journal, LogError, Recovered, WriterThread};
+use crate::metrics::Ledger;
+use crate::query::Query;
+use crate::store::{Store, StoreError};
+
+/// How long open connections may take to end once everything else has stopped.
+const CLOSE_CONNECTIONS_MAX: Duration = Duration::from_secs(2);
+
+/// Why the service did not start, or ended by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The listener.
+    #[error("cannot listen on {address}: {source}; is another process there?")]
+    Listen {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The journal's directory.
+    #[error("the journal's directory cannot be used: {0}")]
+    JournalDir(#[source] io::Error),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] LogError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A durable record could not be read back.
+    #[error(
+        "a durable journal record cannot be read back: {0}; nothing is skipped, so hourglass stops"
+    )]
+    Applier(#[source] io::Error),
+    /// A part of the service ended though nobody stopped it.
+    #[error("the {0} ended unexpectedly; hourglass stops, the journal keeps what was accepted")]
+    Died(&'static str),
+}
+
+/// Everything that runs.
+struct Running {
+    parts: ApiParts,
+    store: Arc<dyn Store>,
+    applier: JoinHandle<io::Result<()>>,
+    flusher: JoinHandle<()>,
+    http: JoinHandle<io::Result<()>>,
+    writer: WriterThread,
+    stop_flusher: CancellationToken,
+    stop_http: CancellationToken,
+    deadline: CancellationToken,
+    _data: DataDir,
+}
+
+/// Runs the service until `stop` resolves, then stops it in order.
+///
+/// # Errors
+/// [`ServiceError`]: it did not start, or a part of it failed.
+pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
+    let mut running = start(settings).await?;
+    let failure = tokio::select! {
+        () = stop => None,
+        ended = &mut running.applier => Some(match ended {
+            Ok(Err(error)) => ServiceError::Applier(error),
+            _ => ServiceError::Died("applier"),
+        }),
+        _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
+        _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
+    };
+    match failure {
+        None => {
+            running.stop().await;
+            Ok(())
+        }
+        // What was accepted is in the journal; nothing behind it can be trusted
+        // to be in order now.
+        Some(error) => Err(error),
+    }
+}
+
+async fn start(settings: Settings) -> Result<Running, ServiceError> {
+    let prometheus = recorder::install();
+    let data = DataDir::open(&settings.data.dir)?;
+    let address = settings.server.listen;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|source| ServiceError::Listen { address, source })?;
+    let address = listener.local_addr().unwrap_or(address);
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let ledger = Arc::new(Ledger::default());
+    let store = open_store(&settings.store, &data.store())?;
+    let disk: Arc<dyn Disk> =
+        Arc::new(FsDisk::open(data.journal()).map_err(ServiceError::JournalDir)?);
+    let (journal, recovered, writer) = open_journal(&settings, &disk, &ledger).await?;
+    let first_seq = recovered.first_seq.unwrap_or(recovered.end_seq);
+    let progress = Progress::new(Arc::clone(journal.tail()), first_seq, recovered.end_seq);
+    let buffer = Arc::new(Buffer::new(
+        settings.buffer,
+        Arc::clone(&ledger),
+        WriterId::new(rand::random()),
+        store.part_bytes_max(),
+    ));
+    let applier = Applier::new(
+        Arc::clone(journal.tail()),
+        disk,
+        Arc::clone(&buffer),
+        Arc::clone(&clock),
+        Arc::clone(&progress),
+    );
+    let health = Arc::new(StoreHealth::default());
+    let flusher = Flusher::new(
+        FlusherParts {
+            buffer: Arc::clone(&buffer),
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            progress: Arc::clone(&progress),
+            journal: journal.clone(),
+            health: Arc::clone(&health),
+        },
+        settings.flush,
+    );
+    let ingest = Ingest::new(
+        journal.clone(),
+        Arc::clone(&ledger),
+        Arc::clone(&clock),
+        settings.ingest,
+    );
+    let query = Query::new(
+        Arc::clone(&buffer),
+        Arc::clone(&store),
+        Arc::clone(&progress),
+    );
+    let parts = ApiParts {
+        settings,
+        ingest,
+        query,
+        buffer,
+        journal,
+        progress,
+        health,
+        ledger,
+        clock,
+        phase: Arc::new(Phase::default()),
+        prometheus,
+    };
+    let (stop_flusher, stop_http, deadline) = (
+        CancellationToken::new(),
+        CancellationToken::new(),
+        CancellationToken::new(),
+    );
+    let applier = tokio::spawn(applier.run());
+    let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
+    let routes = router(Arc::new(parts.clone()));
+    let closing = stop_http.clone();
+    let http = tokio::spawn(async move {
+        axum::serve(listener, routes)
+            .with_graceful_shutdown(async move { closing.cancelled().await })
+            .await
+    });
+    tracing::info!(
+        listen = %address,
+        store = %parts.settings.store.url,
+        data_dir = %parts.settings.data.dir.display(),
+        version = env!("CARGO_PKG_VERSION"),
+        "hourglass is listening on http://{address}"
+    );
+    Ok(Running {
+        parts,
+        store,
+        applier,
+        flusher,
+        http,
+        writer,
+        stop_flusher,
+        stop_http,
+        deadline,
+        _data: data,
+    })
+}
+
+async fn open_journal(
+    settings: &Settings,
+    disk: &Arc<dyn Disk>,
+    ledger: &Arc<Ledger>,
+) -> Result<(Journal, Recovered, WriterThread), ServiceError> {
+    let (disk, ledger, settings) = (Arc::clone(disk), Arc::clone(ledger), settings.journal);
+    // Reading gigabytes back is not for an async worker.
+    let opened = tokio::task::spawn_blocking(move || Journal::open(disk, settings, ledger)).await;
+    let (journal, recovered, writer) = opened.map_err(|_| ServiceError::Died("journal"))??;
+    if let Some(torn) = &recovered.torn {
+        tracing::warn!(
+            segment = torn.segment,
+            offset = torn.offset,
+            bytes = torn.bytes,
+            "the journal's end was torn and is cut: a write that was never acknowledged"
+        );
+    }
+    if recovered.records > 0 {
+        tracing::warn!(
+            records = recovered.records,
+            values = recovered.values,
+            "recovering: the journal holds records of an earlier run"
+        );
+    } else {
+        tracing::info!("the journal is empty: no recovery");
+    }
+    Ok((journal, recovered, writer))
+}
+
+impl Running {
+    async fn stop(self) {
+        let grace = self.parts.settings.shutdown.grace;
+        tracing::info!(grace_seconds = grace.as_secs_f64(), "stopping");
+        let deadline = self.deadline.clone();
+        let timer = tokio::spawn({
+            let deadline = deadline.clone();
+            async move {
+                tokio::time::sleep(grace).await;
+                deadline.cancel();
+            }
+        });
+        or_deadline(&deadline, self.parts.phase.stop_ingest()).await;
+        self.stop_flusher.cancel();
+        if self.flusher.await.is_err() {
+            tracing::error!("the flusher died while stopping");
+        }
+        let low_water = low_water(&self.parts.progress, &self.parts.buffer);
+        let left = self.parts.journal.tail().durable_end() - low_water;
+        self.parts.journal.finish(low_water).await;
+        self.writer.join();
+        self.applier.abort();
+        if left == 0 {
+            tracing::info!("everything accepted is in the store");
+        } else {
+            tracing::warn!(
+                records = left,
+                "the grace ran out: the journal keeps what the store does not have, and the next \
+                 start recovers it"
+            );
+        }
+        self.stop_http.cancel();
+        let mut http = self.http;
+        if tokio::time::timeout(CLOSE_CONNECTIONS_MAX, &mut http)
+            .await
+            .is_err()
+        {
+            http.abort();
+        }
+        timer.abort();
+        drop(self.store);
+        tracing::info!("stopped");
+    }
+}
+
+/// Awaits `work`, but not past the deadline.
+async fn or_deadline(deadline: &CancellationToken, work: impl Future<Output = ()>) {
+    tokio::select! {
+        () = deadline.cancelled() => {}
+        () = work => {}
+    }
+}

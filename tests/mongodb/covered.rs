@@ -120,6 +120,11 @@ async fn thirty_days_of_hours_examine_720_keys_and_no_document() {
         assert!(!examined.stages.iter().any(|stage| stage == "SORT"));
     }
 
+    let all_buckets: Vec<_> = store.all().collect().await;
+    assert_eq!(all_buckets.len(), writes.len());
+    let examined = explain(&database.open().await, &commands.take()[0]).await;
+    assert!(!examined.stages.iter().any(|stage| stage == "SORT"));
+
     // The newest hour of a sensor is a step into the index, not a walk.
     let newest = store.newest(&all).await.unwrap();
     assert_eq!(newest.len(), 3);

@@ -1,5 +1,4 @@
-//! The documents as another client sees them: every field, its type, its place
-//! (DESIGN of the documents: docs/patterns.md).
+//! The documents as another client sees them: every field, its type, its place.
 
 use std::path::Path;
 use std::process::Command;

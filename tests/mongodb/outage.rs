@@ -97,6 +97,39 @@ async fn a_server_that_stands_alone_is_accepted() {
     assert_eq!(store.all().collect::<Vec<_>>().await.len(), 1);
 }
 
+/// The outcome of the call is unknown; trying again does not double it.
+#[tokio::test]
+async fn a_server_that_freezes_in_a_write_is_unavailable_and_the_write_goes_in_once() {
+    let mut server = Mongod::new();
+    server.start().await;
+    let settings = MongoSettings {
+        server_selection_timeout: Duration::from_millis(200),
+        call_timeout: Duration::from_millis(500),
+        ..MongoSettings::default()
+    };
+    let store = MongoStore::connect(&server.uri_of("frozen"), settings).unwrap();
+    let create = [first(key("A", HOUR), 7, &temps(0..10))];
+    until_available(&store, &create).await;
+
+    server.freeze();
+    let append = [next(key("A", HOUR), version(0, 1, 7), 8, 10..20)];
+    assert!(matches!(
+        store.write(&append).await,
+        Err(StoreError::Unavailable { .. })
+    ));
+    server.thaw();
+    // Fenced where the first try went in after all.
+    let outcomes = until_available(&store, &append).await;
+    assert!(matches!(
+        outcomes[..],
+        [WriteOutcome::Stored | WriteOutcome::Fenced]
+    ));
+    let loaded = store.load(&[key("A", HOUR)]).await.unwrap();
+    let bucket = loaded[0].as_ref().unwrap();
+    assert_eq!(bucket.version(), version(0, 2, 8));
+    assert_eq!(&bucket.parts[0].elements, temps(0..20).elements());
+}
+
 #[tokio::test]
 async fn a_server_that_never_answers_is_unavailable() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

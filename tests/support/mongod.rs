@@ -190,6 +190,22 @@ impl Mongod {
         }
     }
 
+    /// Stops the server in its tracks: connections stay, nothing answers.
+    pub(crate) fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets a frozen server go on.
+    pub(crate) fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = fs::read_to_string(self.data.path().join("pid")).unwrap();
+        let status = Command::new("kill").args([signal, pid.trim()]).status();
+        assert!(status.unwrap().success());
+    }
+
     async fn start_removing(&mut self, folder: Option<&Path>) {
         let data = self.data.path();
         let log = data.join("mongod.log");
@@ -201,6 +217,8 @@ impl Mongod {
             .args(["--port", &self.port.to_string()])
             .arg("--dbpath")
             .arg(data.join("db"))
+            .arg("--pidfilepath")
+            .arg(data.join("pid"))
             .arg("--logpath")
             .arg(&log)
             .args(["--wiredTigerCacheSizeGB", "0.5"])

@@ -20,6 +20,9 @@ use crate::store::StoreError;
 /// The database where the connection string names none.
 const DATABASE_DEFAULT: &str = "hourglass";
 
+/// `maxWireVersion` of MongoDB 6.0 (as the MongoDB driver specifications list).
+const WIRE_VERSION_MIN: i32 = 17;
+
 /// A server that was reached and has its collections and indexes.
 #[derive(Clone)]
 pub(super) struct Ready {
@@ -142,6 +145,13 @@ impl Connection {
         let hello = self
             .bounded(database.run_command(doc! { "hello": 1 }))
             .await?;
+        let wire_version = hello.get_i32("maxWireVersion").unwrap_or_default();
+        if wire_version < WIRE_VERSION_MIN {
+            return Err(refused(format!(
+                "the server is older than MongoDB 6.0 \
+                 (wire version {wire_version}, at least {WIRE_VERSION_MIN} is needed); upgrade it"
+            )));
+        }
         // A member names its set, a router says `isdbgrid`.
         let replicated =
             hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|m| m == "isdbgrid");

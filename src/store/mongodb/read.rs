@@ -173,3 +173,65 @@ pub(super) async fn hours(
     }
     Ok(summaries)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::{Computed, Elements};
+    use crate::model::HourStart;
+    use crate::store::BucketVersion;
+
+    fn key(id: &str, hour: i32) -> BucketKey {
+        BucketKey {
+            sensor: SensorId::new(id).unwrap(),
+            hour: HourStart::from_hours(hour),
+        }
+    }
+
+    fn part(number: u32, full: bool) -> StoredPart {
+        StoredPart {
+            version: BucketVersion {
+                part: number,
+                rev: 1,
+                by: 1,
+            },
+            full,
+            bytes: 0,
+            computed: Computed::default(),
+            stray_fields: Vec::new(),
+            elements: Elements::default(),
+        }
+    }
+
+    #[test]
+    fn parts_join_in_order_where_all_but_the_last_are_closed() {
+        let joined = |parts| join(key("A", 1), parts);
+        let bucket = joined(vec![part(1, false), part(0, true)]).unwrap();
+        assert_eq!(bucket.version().part, 1);
+        assert!(joined(vec![part(0, true)]).is_ok());
+        let torn = joined(vec![part(0, false), part(1, false)]).unwrap_err();
+        assert_eq!(torn.reason, "has an open part before its last");
+        let torn = joined(vec![part(1, false)]).unwrap_err();
+        assert_eq!(torn.reason, "has parts that do not count up from 0");
+    }
+
+    #[test]
+    fn keys_are_found_by_hour_or_by_sensor_whichever_is_less() {
+        let date = |hour| hour_date(HourStart::from_hours(hour));
+        assert_eq!(
+            keys_filter(&[key("A", 1), key("B", 1)]),
+            doc! { "sensorId": { "$in": ["A", "B"] }, "hour": date(1) }
+        );
+        assert_eq!(
+            keys_filter(&[key("A", 1), key("A", 2)]),
+            doc! { "sensorId": "A", "hour": { "$in": [date(1), date(2)] } }
+        );
+        assert_eq!(
+            keys_filter(&[key("A", 1), key("B", 2)]),
+            doc! { "$or": [
+                { "sensorId": "A", "hour": { "$in": [date(1)] } },
+                { "sensorId": "B", "hour": { "$in": [date(2)] } },
+            ] }
+        );
+    }
+}

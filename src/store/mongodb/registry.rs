@@ -4,7 +4,7 @@
 use ::mongodb::bson::{DateTime, Document, RawDocumentBuf, doc, rawdoc};
 
 use super::connection::Connection;
-use super::failure::corrupt;
+use super::failure::{corrupt, unavailable};
 use super::indexes::SENSORS;
 use super::reply::UpdateReply;
 use super::statement::{split, update_command};
@@ -35,9 +35,14 @@ pub(super) async fn touch(connection: &Connection, seen: &[SensorSeen]) -> Resul
             if let Some((_, error)) = reply.failed.pop_first() {
                 return Err(error);
             }
-            tries += 1;
-            if reply.duplicates.is_empty() || tries == TRIES_MAX {
+            if reply.duplicates.is_empty() {
                 break;
+            }
+            tries += 1;
+            if tries == TRIES_MAX {
+                return Err(unavailable(
+                    "sensors are being made elsewhere at this moment",
+                ));
             }
         }
     }

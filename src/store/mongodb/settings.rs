@@ -6,7 +6,9 @@ use std::time::Duration;
 use ::mongodb::event::EventHandler;
 use ::mongodb::event::command::CommandEvent;
 
-/// Settings of the MongoDB store. What the connection string says itself wins.
+/// Settings of the MongoDB store. A timeout in the connection string wins over
+/// the one here; write concern and read preference of the string are ignored, as
+/// the store's guarantees rest on its own.
 #[derive(Clone)]
 pub struct MongoSettings {
     /// How long a call looks for a primary before it fails as unavailable

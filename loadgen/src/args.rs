@@ -95,6 +95,10 @@ pub struct SampleArgs {
     /// Sensors whose every reading is compared: a number or "all"
     #[arg(long, default_value = "10", value_name = "N|all")]
     pub raw_sensors: Sample,
+    /// Seconds for which an answer may be incomplete and the ledger out of balance, while
+    /// the server works off a backlog
+    #[arg(long, default_value_t = 30, value_name = "SECONDS")]
+    pub patience: u64,
 }
 
 /// The workload: flags override the file.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Parser as _;
 use jiff::Timestamp;
 
-use loadgen::args::{CheckArgs, Cli, Command, RunArgs};
+use loadgen::args::{CheckArgs, Cli, Command, RunArgs, SampleArgs};
 use loadgen::check::{Scope, check};
 use loadgen::http::Target;
 use loadgen::report::Report;
@@ -51,11 +51,7 @@ async fn run_command(args: RunArgs) -> Result<bool, Box<dyn Error>> {
     .await?;
     let checked = match args.check {
         true => {
-            let scope = Scope {
-                hourly: args.sample.hourly_sensors,
-                raw: args.sample.raw_sensors,
-                batches: Some(ran.batches),
-            };
+            let scope = scope(&args.sample, Some(ran.batches));
             Some(check(&target, &fleet, &scope).await)
         }
         false => None,
@@ -77,11 +73,7 @@ async fn run_command(args: RunArgs) -> Result<bool, Box<dyn Error>> {
 async fn check_command(args: CheckArgs) -> Result<bool, Box<dyn Error>> {
     let target = Target::new(&args.url)?;
     let fleet = Workload::load(&args.workload)?.fleet(Timestamp::now())?;
-    let scope = Scope {
-        hourly: args.sample.hourly_sensors,
-        raw: args.sample.raw_sensors,
-        batches: args.batches,
-    };
+    let scope = scope(&args.sample, args.batches);
     let outcome = check(&target, &fleet, &scope).await?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&outcome)?);
@@ -89,4 +81,13 @@ async fn check_command(args: CheckArgs) -> Result<bool, Box<dyn Error>> {
         print!("{outcome}");
     }
     Ok(outcome.differences == 0)
+}
+
+fn scope(sample: &SampleArgs, batches: Option<u64>) -> Scope {
+    Scope {
+        hourly: sample.hourly_sensors,
+        raw: sample.raw_sensors,
+        batches,
+        patience: Duration::from_secs(sample.patience),
+    }
 }

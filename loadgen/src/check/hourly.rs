@@ -1,23 +1,18 @@
 //! Compares the hours of a sensor.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::expected::{Exact, ExpectedHour};
-use super::{CheckError, Expected, Outcome, Pages};
+use super::{CheckError, Expected, LOOK_AGAIN, Outcome, Pages};
 use crate::fleet::rfc3339;
 
 /// The bound on sums that the service promises, relative to the sum of
 /// magnitudes.
 const SUM_ERROR_MAX: f64 = 1e-12;
-/// How long an answer may say that it is not complete, as it may while the
-/// server works off a backlog.
-const COMPLETE_WITHIN: Duration = Duration::from_secs(30);
-/// Between two looks at it.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,7 +51,7 @@ pub(super) async fn compare(
     let page = complete(pages, &path).await?;
     outcome.sensors_hourly += 1;
     if page.complete == Some(false) {
-        let waited = COMPLETE_WITHIN.as_secs();
+        let waited = pages.patience.as_secs();
         outcome.differ(
             Some(&id),
             None,
@@ -105,7 +100,7 @@ async fn complete(pages: &mut Pages, path: &str) -> Result<HourlyPage, CheckErro
                 path: path.to_owned(),
                 why: format!("the answer is not the API's: {error}"),
             })?;
-        if page.complete != Some(false) || begun.elapsed() >= COMPLETE_WITHIN {
+        if page.complete != Some(false) || begun.elapsed() >= pages.patience {
             return Ok(page);
         }
         // Another process: there is no event to wait for.

@@ -1,17 +1,11 @@
 //! The ledger on the page of metrics: nothing is lost between two counters.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{CheckError, Outcome, Pages};
+use super::{CheckError, LOOK_AGAIN, Outcome, Pages};
 use crate::exposition::Exposition;
-
-/// The ledger balances at rest; what is under way, a flush that ends between
-/// the reading of two counters, may show for so long.
-const AT_REST_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// What the server counted since it started.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -127,7 +121,7 @@ pub(super) async fn compare(pages: &mut Pages, outcome: &mut Outcome) -> Result<
     let (ledger, differences) = loop {
         let ledger = Ledger::of(&read(pages).await?);
         let differences = ledger.differences();
-        if differences.is_empty() || begun.elapsed() >= AT_REST_WITHIN {
+        if differences.is_empty() || begun.elapsed() >= pages.patience {
             break (ledger, differences);
         }
         // Another process: there is no event to wait for.

@@ -11,6 +11,7 @@ mod raw;
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -22,6 +23,8 @@ use crate::http::{Answer, Connection, HttpError, Target};
 
 /// Differences that are kept as text; all are counted.
 const DIFFERENCES_SHOWN: usize = 100;
+/// Between two looks at what is not at rest yet.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// How many sensors of a fleet to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +116,9 @@ pub struct Scope {
     pub raw: Sample,
     /// Batches of the plan that were posted; absent: all.
     pub batches: Option<u64>,
+    /// How long an answer may say that it is not complete and the ledger may be
+    /// out of balance, as both may while the server works off a backlog.
+    pub patience: Duration,
 }
 
 /// No answer that could be compared.
@@ -133,7 +139,10 @@ pub async fn check(target: &Target, fleet: &Fleet, scope: &Scope) -> Result<Outc
     let sampled: BTreeSet<u32> = hourly.union(&raw).copied().collect();
     let batches = scope.batches.unwrap_or(u64::MAX);
     let expected = Expected::new(fleet, &sampled, batches);
-    let mut pages = Pages(Connection::new(target));
+    let mut pages = Pages {
+        connection: Connection::new(target),
+        patience: scope.patience,
+    };
     let mut outcome = Outcome::default();
     for sensor in hourly {
         hourly::compare(&mut pages, &expected, sensor, &mut outcome).await?;
@@ -146,7 +155,10 @@ pub async fn check(target: &Target, fleet: &Fleet, scope: &Scope) -> Result<Outc
 }
 
 /// The server's pages, read one after the other.
-struct Pages(Connection);
+struct Pages {
+    connection: Connection,
+    patience: Duration,
+}
 
 impl Pages {
     async fn get(&mut self, path: &str, accept: &'static str) -> Result<Answer, CheckError> {
@@ -154,11 +166,11 @@ impl Pages {
             path: path.to_owned(),
             why,
         };
-        let answer = self.0.get(path, accept).await;
+        let answer = self.connection.get(path, accept).await;
         // An idle connection may have been closed under the request: reading
         // again is harmless.
         let answer = match answer {
-            Err(HttpError::Broken(_)) => self.0.get(path, accept).await,
+            Err(HttpError::Broken(_)) => self.connection.get(path, accept).await,
             answer => answer,
         };
         let answer = answer.map_err(|error| failed(error.to_string()))?;

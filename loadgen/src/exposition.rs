@@ -53,13 +53,6 @@ impl Exposition {
     pub fn total(&self, name: &str) -> Option<f64> {
         Some(self.samples.get(name)?.values().sum())
     }
-
-    /// A label's value in the first series of a name.
-    #[must_use]
-    pub fn label(&self, name: &str, label: &str) -> Option<&str> {
-        let (labels, _) = self.samples.get(name)?.first_key_value()?;
-        labels.get(label).map(String::as_str)
-    }
 }
 
 #[derive(Default)]
@@ -236,7 +229,6 @@ mod tests {
                     wait_sum 1.5e-3\nwait_count 2\n# TYPE up gauge\nup NaN\n";
         let page = Exposition::parse(page).unwrap();
         assert_eq!(page.total("items"), Some(7.0));
-        assert_eq!(page.label("items", "code"), Some("a\"b\\\n"));
         assert_eq!(page.total("wait_sum"), Some(0.0015));
         assert!(page.total("up").unwrap().is_nan());
         assert_eq!(page.total("gone"), None);

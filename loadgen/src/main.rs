@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use loadgen::args::{CheckArgs, Cli, Command, RunArgs, SampleArgs};
 use loadgen::check::{Scope, check};
-use loadgen::http::Target;
+use loadgen::http::{HttpError, Target};
 use loadgen::report::Report;
 use loadgen::run::run;
 use loadgen::workload::{Workload, WorkloadError};
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("loadgen: {error}");
-            let usage = error.is::<WorkloadError>();
+            let url = matches!(error.downcast_ref(), Some(HttpError::Url { .. }));
+            let usage = url || error.is::<WorkloadError>();
             ExitCode::from(if usage { 2 } else { 1 })
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Bodies are encoded before the clock starts, and it stands still while the
 //! next round is encoded, so that the generator does not measure itself. A run
-//! whose bodies fit one round ([`ROUND_BYTES`]) has no such pause. The rounds
+//! whose bodies fit one round (`ROUND_BYTES`) has no such pause. The rounds
 //! are part of the report, as a server may work off its backlog in the pauses.
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,374 @@
+//! Workloads as data: defaults, a TOML file, then flags.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use figment::Figment;
+use figment::providers::{Format as _, Serialized, Toml};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::args::WorkloadArgs;
+use crate::fleet::Fleet;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+/// 2000-01-01T00:00:00Z: hourglass refuses what is older (`ingest.min_time`).
+const MIN_START: i64 = 946_684_800_000_000;
+
+/// How request bodies are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum BodyFormat {
+    /// A JSON array.
+    Json,
+    /// One JSON object a line.
+    Ndjson,
+}
+
+impl BodyFormat {
+    /// The `Content-Type` of a body.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+        }
+    }
+}
+
+/// A workload as it is written, unchecked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Sensors in the fleet.
+    pub sensors: u32,
+    /// Readings in all, over all sensors, copies not counted.
+    pub readings: u64,
+    /// Readings in a request, at most.
+    pub batch: usize,
+    /// Connections that post at the same time.
+    pub connections: usize,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Measures of each reading.
+    pub measures: u32,
+    /// Instant of the first readings, RFC 3339; absent: midnight (UTC) of the
+    /// last day from which the whole run lies in the past.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Time between two readings of a sensor, such as `1s`.
+    pub interval: String,
+    /// Fraction of readings that are held back, 0 to 1.
+    pub late: f64,
+    /// How long they are held back, in the time of the readings.
+    pub late_by: String,
+    /// Fraction of batches that are sent twice, 0 to 1.
+    pub duplicates: f64,
+    /// How bodies are written.
+    pub format: BodyFormat,
+    /// What sensor ids begin with; a number follows.
+    pub prefix: String,
+    /// Seconds after which no further batch is posted, at most 120.
+    pub seconds_max: u64,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Self {
+            sensors: 1000,
+            readings: 1_000_000,
+            batch: 1000,
+            connections: 4,
+            seed: 1,
+            measures: 1,
+            start: None,
+            interval: "1s".to_owned(),
+            late: 0.0,
+            late_by: "1h".to_owned(),
+            duplicates: 0.0,
+            format: BodyFormat::Json,
+            prefix: "S".to_owned(),
+            seconds_max: 120,
+        }
+    }
+}
+
+/// Why a workload cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The file, a key or a type.
+    #[error("the workload cannot be read: {0}")]
+    Read(#[from] Box<figment::Error>),
+    /// A value out of its range.
+    #[error("{key} is {given}: {rule}")]
+    Range {
+        /// The key, as the file writes it.
+        key: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        rule: &'static str,
+    },
+}
+
+impl Workload {
+    /// Layers the flags over the file (where one is named) over the defaults.
+    ///
+    /// # Errors
+    /// The file cannot be read or has an unknown key or a wrong type.
+    pub fn load(args: &WorkloadArgs) -> Result<Self, WorkloadError> {
+        let mut layers = Figment::from(Serialized::defaults(Self::default()));
+        if let Some(file) = &args.workload {
+            layers = layers.merge(Toml::file_exact(Path::new(file)));
+        }
+        let loaded = layers.merge(Serialized::defaults(args)).extract();
+        Ok(loaded.map_err(Box::new)?)
+    }
+
+    /// Checks every value; `now` decides the start where none is given, and
+    /// that no reading lies in the future.
+    ///
+    /// # Errors
+    /// Names the first key that is out of range.
+    pub fn fleet(&self, now: Timestamp) -> Result<Fleet, WorkloadError> {
+        let range = |key, given: &dyn ToString, fits: bool, rule| {
+            let given = given.to_string();
+            fits.then_some(())
+                .ok_or(WorkloadError::Range { key, given, rule })
+        };
+        let (one, fraction) = (
+            "choose 1 to 1,000,000",
+            "choose a fraction from 0 to 1, such as 0.01",
+        );
+        let below_a_million = 1..=1_000_000usize;
+        range(
+            "sensors",
+            &self.sensors,
+            (1..=1_000_000).contains(&self.sensors),
+            one,
+        )?;
+        range(
+            "readings",
+            &self.readings,
+            (1..=1_000_000_000).contains(&self.readings),
+            "choose 1 to 1,000,000,000",
+        )?;
+        range(
+            "batch",
+            &self.batch,
+            below_a_million.contains(&self.batch),
+            one,
+        )?;
+        range(
+            "connections",
+            &self.connections,
+            (1..=1024).contains(&self.connections),
+            "choose 1 to 1024",
+        )?;
+        range(
+            "measures",
+            &self.measures,
+            (1..=256).contains(&self.measures),
+            "choose 1 to 256",
+        )?;
+        range(
+            "late",
+            &self.late,
+            (0.0..=1.0).contains(&self.late),
+            fraction,
+        )?;
+        range(
+            "duplicates",
+            &self.duplicates,
+            (0.0..=1.0).contains(&self.duplicates),
+            fraction,
+        )?;
+        range(
+            "seconds_max",
+            &self.seconds_max,
+            (1..=120).contains(&self.seconds_max),
+            "choose 1 to 120",
+        )?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        range(
+            "prefix",
+            &self.prefix,
+            self.prefix.len() <= 64 && self.prefix.chars().all(plain),
+            "choose at most 64 letters, digits, - and _",
+        )?;
+        let interval = micros("interval", &self.interval)?;
+        let late_by = micros("late_by", &self.late_by)?;
+        let ticks = self.readings.div_ceil(u64::from(self.sensors));
+        let span = i64::try_from(ticks)
+            .ok()
+            .and_then(|ticks| ticks.checked_mul(interval))
+            .unwrap_or(i64::MAX);
+        let now = now.as_microsecond();
+        let start = match &self.start {
+            Some(text) => text
+                .parse::<Timestamp>()
+                .map_err(|_| WorkloadError::Range {
+                    key: "start",
+                    given: text.clone(),
+                    rule: "write RFC 3339, such as 2026-05-01T00:00:00Z",
+                })?
+                .as_microsecond(),
+            None => now.saturating_sub(span).div_euclid(MICROS_PER_DAY) * MICROS_PER_DAY,
+        };
+        range(
+            "start",
+            &crate::fleet::rfc3339(start),
+            start >= MIN_START && start.saturating_add(span) <= now.saturating_add(interval),
+            "all readings must lie between the year 2000 and now; \
+             choose another start, fewer readings or a shorter interval",
+        )?;
+        Ok(Fleet {
+            seed: self.seed,
+            sensors: self.sensors,
+            readings: self.readings,
+            batch: self.batch,
+            measures: measure_names(self.measures),
+            start,
+            interval,
+            late: self.late,
+            late_by_ticks: u64::try_from(late_by / interval).unwrap_or(0),
+            duplicates: self.duplicates,
+            format: self.format,
+            prefix: self.prefix.clone(),
+        })
+    }
+}
+
+fn micros(key: &'static str, text: &str) -> Result<i64, WorkloadError> {
+    text.parse::<SignedDuration>()
+        .ok()
+        .and_then(|duration| i64::try_from(duration.as_micros()).ok())
+        .filter(|micros| *micros > 0)
+        .ok_or_else(|| WorkloadError::Range {
+            key,
+            given: text.to_owned(),
+            rule: "write a duration of 1us or more, such as 1s, 500ms or 1h",
+        })
+}
+
+fn measure_names(count: u32) -> Vec<String> {
+    let known = ["temp", "humidity", "pressure"].map(str::to_owned);
+    let numbered = (4..).map(|n| format!("measure{n}"));
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    known.into_iter().chain(numbered).take(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        "2026-05-02T10:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn without_a_start_the_whole_run_lies_in_the_past() {
+        let workload = Workload {
+            sensors: 1,
+            readings: 86_400,
+            ..Workload::default()
+        };
+        let fleet = workload.fleet(now()).unwrap();
+        assert_eq!(crate::fleet::rfc3339(fleet.start), "2026-05-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_run_into_the_future_is_refused() {
+        let workload = Workload {
+            start: Some("2026-05-02T09:59:00Z".to_owned()),
+            ..Workload::default()
+        };
+        let refused = workload.fleet(now()).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("start is 2026-05-02T09:59:00Z"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn values_out_of_range_name_their_key() {
+        let base = Workload::default();
+        let cases = [
+            (
+                "sensors",
+                Workload {
+                    sensors: 0,
+                    ..base.clone()
+                },
+            ),
+            (
+                "late",
+                Workload {
+                    late: 1.5,
+                    ..base.clone()
+                },
+            ),
+            (
+                "duplicates",
+                Workload {
+                    duplicates: f64::NAN,
+                    ..base.clone()
+                },
+            ),
+            (
+                "interval",
+                Workload {
+                    interval: "-1s".to_owned(),
+                    ..base.clone()
+                },
+            ),
+            (
+                "prefix",
+                Workload {
+                    prefix: "a/b".to_owned(),
+                    ..base.clone()
+                },
+            ),
+            (
+                "seconds_max",
+                Workload {
+                    seconds_max: 121,
+                    ..base
+                },
+            ),
+        ];
+        for (key, workload) in cases {
+            let refused = workload.fleet(now()).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("{key} is ")), "{refused}");
+        }
+    }
+
+    #[test]
+    fn flags_override_the_file_and_the_file_the_defaults() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads/messy.toml");
+        let args = WorkloadArgs {
+            workload: Some(file.into()),
+            sensors: Some(7),
+            ..WorkloadArgs::default()
+        };
+        let workload = Workload::load(&args).unwrap();
+        assert_eq!(workload.sensors, 7);
+        assert_eq!(workload.late.to_bits(), 0.02f64.to_bits());
+        assert_eq!(workload.batch, Workload::default().batch);
+    }
+
+    #[test]
+    fn every_workload_that_is_shipped_can_be_run() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let args = WorkloadArgs {
+                workload: Some(entry.unwrap().path()),
+                ..WorkloadArgs::default()
+            };
+            Workload::load(&args).unwrap().fleet(now()).unwrap();
+            seen += 1;
+        }
+        assert!(seen >= 3);
+    }
+}

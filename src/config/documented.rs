@@ -1,14 +1,10 @@
 //! Holds `config/hourglass.toml` and the variables to the keys there are.
 
-use std::path::{Path, PathBuf};
-
 use toml::{Table, Value};
 
 use super::{Flag, Settings, Sources};
 
-fn documented() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("config/hourglass.toml")
-}
+const DOCUMENTED: &str = include_str!("../../config/hourglass.toml");
 
 fn keys(table: &Table) -> Vec<String> {
     let sections = table.iter().flat_map(|(section, values)| {
@@ -18,30 +14,34 @@ fn keys(table: &Table) -> Vec<String> {
     sections.collect()
 }
 
+fn load_file(text: &str) -> Settings {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    Settings::load(&Sources {
+        file: Some(file.path().to_owned()),
+        ..Sources::default()
+    })
+    .unwrap()
+}
+
 fn defaults() -> Table {
     Settings::default().to_toml().parse().unwrap()
 }
 
 #[test]
 fn the_documented_file_holds_every_key() {
-    let text = std::fs::read_to_string(documented()).unwrap();
-    assert_eq!(keys(&text.parse().unwrap()), keys(&defaults()));
+    assert_eq!(keys(&DOCUMENTED.parse().unwrap()), keys(&defaults()));
 }
 
 #[test]
 fn the_documented_file_equals_the_defaults() {
-    let settings = Settings::load(&Sources {
-        file: Some(documented()),
-        ..Sources::default()
-    });
-    assert_eq!(settings.unwrap(), Settings::default());
+    assert_eq!(load_file(DOCUMENTED), Settings::default());
 }
 
 #[test]
 fn every_key_of_the_documented_file_has_a_comment_above_it() {
-    let text = std::fs::read_to_string(documented()).unwrap();
     let mut above = "";
-    for line in text.lines() {
+    for line in DOCUMENTED.lines() {
         if line.contains(" = ") && !line.starts_with('#') {
             assert!(above.starts_with("# "), "{line}");
         }
@@ -108,11 +108,6 @@ fn printed_settings_mask_the_password_and_read_back_as_the_same() {
     assert!(!format!("{settings:?}").contains("hid"), "{settings:?}");
     assert!(settings.to_toml().contains("mongodb://u:***@h/db"));
 
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), Settings::default().to_toml()).unwrap();
-    let again = Settings::load(&Sources {
-        file: Some(file.path().to_owned()),
-        ..Sources::default()
-    });
-    assert_eq!(again.unwrap(), Settings::default());
+    let printed = Settings::default().to_toml();
+    assert_eq!(load_file(&printed), Settings::default());
 }

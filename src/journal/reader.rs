@@ -86,14 +86,12 @@ impl LogReader {
         let group = frame::read_group(&bytes)
             .filter(|group| group.first_seq == position.seq)
             .ok_or_else(|| unsound(&position))?;
-        let mut at = group.first_seq;
-        for record in group.records() {
+        for (at, record) in (group.first_seq..).zip(group.records()) {
             if at >= seq {
                 let record = Record::decode(record)
                     .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
                 self.group.push_back(record);
             }
-            at += 1;
         }
         position.seq += u64::from(group.count);
         position.offset += group.bytes as u64;

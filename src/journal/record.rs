@@ -221,7 +221,10 @@ mod tests {
 
     use super::*;
 
-    fn batch(readings: &[(u8, i64, Vec<(u8, u64)>)]) -> Batch {
+    /// Number of the sensor, instant, numbers of measures with bits of values.
+    type Drawn = (u8, i64, Vec<(u8, u64)>);
+
+    fn batch(readings: &[Drawn]) -> Batch {
         let mut batch = Batch::default();
         for n in 0..4 {
             batch.add_sensor(SensorId::new(&format!("s{n}")).unwrap());

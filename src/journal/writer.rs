@@ -45,7 +45,7 @@ pub enum JournalError {
 }
 
 enum Command {
-    Append(Append),
+    Append(Box<Append>),
     Release(u64),
     Finish(u64, oneshot::Sender<()>),
 }
@@ -149,7 +149,7 @@ impl Journal {
         };
         let permit = self.commands.reserve().await;
         let permit = permit.map_err(|_| JournalError::Stopping)?;
-        permit.send(Command::Append(append));
+        permit.send(Command::Append(Box::new(append)));
         admitted();
         let seq = answer.await.map_err(|_| JournalError::Stopping)??;
         Ok(seq)
@@ -218,7 +218,7 @@ struct Writer {
 
 impl Writer {
     fn run(mut self, mut commands: mpsc::Receiver<Command>) {
-        let mut group = Vec::new();
+        let mut group: Vec<Append> = Vec::new();
         while let Some(command) = commands.blocking_recv() {
             let mut next = Some(command);
             let mut bytes = 0;
@@ -227,7 +227,7 @@ impl Writer {
                 match command {
                     Command::Append(append) => {
                         bytes += append.encoded.len();
-                        group.push(append);
+                        group.push(*append);
                     }
                     Command::Release(low_water) => {
                         if let Err(error) = self.log.release(low_water) {

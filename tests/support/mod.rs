@@ -1,3 +1,6 @@
-//! What tests need around the product: processes, servers, data.
+//! What tests need around the product: processes, servers, disks, data.
 
+pub(crate) mod hourglass;
+pub(crate) mod machine_temperature;
 pub(crate) mod mongod;
+pub(crate) mod sim_disk;

@@ -1,0 +1,273 @@
+//! A disk in memory that loses what was not synced, and fails where it is told.
+//!
+//! A crash may keep any prefix of what a file got since its last sync, and any
+//! of the names made or removed since the last sync of the names.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use hourglass::journal::disk::{Disk, DiskFile};
+
+/// What the next call of a kind does instead of succeeding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// An append writes `kept` bytes of what it was given, then says
+    /// `StorageFull`.
+    NoRoom {
+        /// Bytes that get through.
+        kept: usize,
+    },
+    /// A sync fails; what it was to make durable stays unsynced.
+    SyncFails,
+    /// An append fails with an input/output error, nothing written.
+    AppendFails,
+    /// A file cannot be created for want of room.
+    CreateNoRoom,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Contents {
+    bytes: Vec<u8>,
+    synced: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What processes see.
+    files: BTreeMap<String, Contents>,
+    /// Names that survive a crash.
+    durable: BTreeMap<String, ()>,
+    /// Files removed since the names were synced: a crash may bring them back.
+    removed: BTreeMap<String, Contents>,
+    faults: Vec<Fault>,
+    syncs: u64,
+    /// Sync calls that still succeed before everything fails ("power cut").
+    syncs_left: Option<u64>,
+}
+
+/// The disk; clones are the same disk.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SimDisk {
+    state: Arc<Mutex<State>>,
+}
+
+struct SimFile {
+    name: String,
+    disk: SimDisk,
+}
+
+impl SimDisk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// The next call that the fault is about fails so, once.
+    pub(crate) fn fail_next(&self, fault: Fault) {
+        self.lock().faults.push(fault);
+    }
+
+    /// After `syncs` more syncs (of files or names), every call that changes
+    /// the disk fails: the moment of a power cut.
+    pub(crate) fn power_cut_after(&self, syncs: u64) {
+        self.lock().syncs_left = Some(syncs);
+    }
+
+    /// Syncs (of files and names) that succeeded so far.
+    pub(crate) fn syncs(&self) -> u64 {
+        self.lock().syncs
+    }
+
+    /// What a machine finds after a power cut: of what was not synced, `choose`
+    /// says how much is there: it gets a number of possibilities and answers
+    /// one of them, from 0.
+    pub(crate) fn after_power_cut(&self, mut choose: impl FnMut(usize) -> usize) -> SimDisk {
+        let state = self.lock();
+        let mut found = State::default();
+        let mut keep =
+            |name: &String, contents: &Contents, choose: &mut dyn FnMut(usize) -> usize| {
+                let unsynced = contents.bytes.len() - contents.synced;
+                let kept = contents.synced + choose(unsynced + 1).min(unsynced);
+                let bytes = contents.bytes[..kept].to_vec();
+                let synced = bytes.len();
+                found.files.insert(name.clone(), Contents { bytes, synced });
+                found.durable.insert(name.clone(), ());
+            };
+        for (name, contents) in &state.files {
+            let is_durable = state.durable.contains_key(name);
+            if is_durable || choose(2) == 1 {
+                keep(name, contents, &mut choose);
+            }
+        }
+        for (name, contents) in &state.removed {
+            if !state.files.contains_key(name) && choose(2) == 1 {
+                keep(name, contents, &mut choose);
+            }
+        }
+        drop(state);
+        SimDisk {
+            state: Arc::new(Mutex::new(found)),
+        }
+    }
+
+    /// What a process finds that starts after `kill -9`: everything written.
+    pub(crate) fn after_kill(&self) -> SimDisk {
+        let state = self.lock();
+        let found = State {
+            files: state.files.clone(),
+            durable: state.durable.clone(),
+            removed: state.removed.clone(),
+            ..State::default()
+        };
+        drop(state);
+        SimDisk {
+            state: Arc::new(Mutex::new(found)),
+        }
+    }
+
+    /// Names of the files, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.lock().files.keys().cloned().collect()
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        self.lock().files[name].bytes.clone()
+    }
+
+    /// Replaces the bytes of a file, as damage does.
+    pub(crate) fn overwrite(&self, name: &str, bytes: Vec<u8>) {
+        let synced = bytes.len();
+        let contents = Contents { bytes, synced };
+        self.lock().files.insert(name.into(), contents);
+    }
+}
+
+impl State {
+    fn take_fault(&mut self, is_meant: impl Fn(&Fault) -> bool) -> Option<Fault> {
+        let at = self.faults.iter().position(is_meant)?;
+        Some(self.faults.remove(at))
+    }
+
+    fn powered(&self) -> io::Result<()> {
+        if self.syncs_left == Some(0) {
+            return Err(io::Error::other("the power is cut"));
+        }
+        Ok(())
+    }
+
+    fn synced(&mut self) -> io::Result<()> {
+        self.powered()?;
+        if let Some(left) = &mut self.syncs_left {
+            *left -= 1;
+        }
+        self.syncs += 1;
+        Ok(())
+    }
+
+    fn file(&mut self, name: &str) -> io::Result<&mut Contents> {
+        let absent = || io::Error::new(io::ErrorKind::NotFound, name.to_owned());
+        self.files.get_mut(name).ok_or_else(absent)
+    }
+}
+
+impl Disk for SimDisk {
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let mut state = self.lock();
+        state.powered()?;
+        if state.take_fault(|f| *f == Fault::CreateNoRoom).is_some() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        if state.files.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.files.insert(name.into(), Contents::default());
+        Ok(Box::new(SimFile {
+            name: name.into(),
+            disk: self.clone(),
+        }))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.names())
+    }
+
+    fn read_at(&self, name: &str, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut state = self.lock();
+        let contents = state.file(name)?;
+        let start = (offset as usize).min(contents.bytes.len());
+        let end = start.saturating_add(bytes).min(contents.bytes.len());
+        Ok(contents.bytes[start..end].to_vec())
+    }
+
+    fn len(&self, name: &str) -> io::Result<u64> {
+        Ok(self.lock().file(name)?.bytes.len() as u64)
+    }
+
+    fn truncate(&self, name: &str, len: u64) -> io::Result<()> {
+        let mut state = self.lock();
+        state.synced()?;
+        let contents = state.file(name)?;
+        contents.bytes.truncate(len as usize);
+        contents.synced = contents.bytes.len();
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.lock();
+        state.powered()?;
+        let absent = || io::Error::new(io::ErrorKind::NotFound, name.to_owned());
+        let contents = state.files.remove(name).ok_or_else(absent)?;
+        if state.durable.contains_key(name) {
+            state.removed.insert(name.into(), contents);
+        }
+        Ok(())
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        state.synced()?;
+        state.durable = state.files.keys().map(|name| (name.clone(), ())).collect();
+        state.removed.clear();
+        Ok(())
+    }
+}
+
+impl DiskFile for SimFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        state.powered()?;
+        if state.take_fault(|f| *f == Fault::AppendFails).is_some() {
+            return Err(io::Error::other("input/output error"));
+        }
+        let fault = state.take_fault(|f| matches!(f, Fault::NoRoom { .. }));
+        let contents = state.file(&self.name)?;
+        if let Some(Fault::NoRoom { kept }) = fault {
+            let kept = kept.min(bytes.len());
+            contents.bytes.extend_from_slice(&bytes[..kept]);
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        contents.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        if state.take_fault(|f| *f == Fault::SyncFails).is_some() {
+            return Err(io::Error::other("fdatasync failed"));
+        }
+        state.synced()?;
+        let contents = state.file(&self.name)?;
+        contents.synced = contents.bytes.len();
+        Ok(())
+    }
+
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        state.powered()?;
+        let contents = state.file(&self.name)?;
+        contents.bytes.truncate(len as usize);
+        contents.synced = contents.synced.min(contents.bytes.len());
+        Ok(())
+    }
+}

@@ -23,6 +23,9 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
             .buffer
             .oldest_pending()
             .map_or(0.0, |since| elapsed.saturating_sub(since).as_secs_f64()),
+        http_connections: state.connections.count(),
+        http_body_bytes: state.bodies.used() as u64,
+        http_body_bytes_max: state.bodies.bytes_max() as u64,
         flushes_in_flight: state.health.in_flight(),
         store_up: state.health.is_up(),
         journal_writable: ops::journal_status(&state) == "writing",

@@ -75,6 +75,7 @@ impl IntoResponse for Problem {
 impl From<ReceiveError> for Problem {
     fn from(error: ReceiveError) -> Self {
         let (status, code) = match &error {
+            ReceiveError::Busy => return Self::unavailable("busy", error.to_string()),
             ReceiveError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
             ReceiveError::Bomb { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_ratio_too_high"),
             ReceiveError::UnsupportedEncoding { .. } => {

@@ -12,7 +12,7 @@ use super::{ApiState, Problem};
 use crate::decode::TimeUnit;
 use crate::ingest::Outcome;
 use crate::metrics::Refusal;
-use crate::receive::{BodyLimits, read_body};
+use crate::receive::{BodyLimits, ReceiveError, read_body};
 
 pub(super) async fn post(
     State(state): State<ApiState>,
@@ -44,12 +44,20 @@ pub(super) async fn post(
         idle_timeout: server.body_idle_timeout,
         total_timeout: server.request_timeout,
     };
-    let body = read_body(body, encoding, limits)
+    let mut share = state.bodies.share();
+    let body = read_body(body, encoding, limits, &mut share)
         .await
-        .inspect_err(|_| state.ledger.refuse(Refusal::BadBody))?;
-    let outcome = state.ingest.accept(&body, format, unit).await?;
-    drop(token);
+        .inspect_err(|error| state.ledger.refuse(refusal(error)))?;
+    let outcome = state.ingest.accept(body, format, unit).await?;
+    drop((share, token));
     Ok(answer(&outcome))
+}
+
+fn refusal(error: &ReceiveError) -> Refusal {
+    match error {
+        ReceiveError::Busy => Refusal::Busy,
+        _ => Refusal::BadBody,
+    }
 }
 
 /// 202 when something was accepted or nothing was sent, else 422.

@@ -15,6 +15,7 @@ use crate::ingest::Ingest;
 use crate::journal::Journal;
 use crate::metrics::Ledger;
 use crate::query::Query;
+use crate::receive::{BodyBudget, OpenConnections};
 
 /// Whether the service takes readings, and who still is at it.
 #[derive(Debug, Default)]
@@ -59,6 +60,8 @@ pub struct ApiParts {
     pub ledger: Arc<Ledger>,
     pub clock: Arc<dyn Clock>,
     pub phase: Arc<Phase>,
+    pub bodies: Arc<BodyBudget>,
+    pub connections: OpenConnections,
     pub prometheus: PrometheusHandle,
 }
 

@@ -177,8 +177,8 @@ impl Applier {
             *held = Some(record);
             return Ok(Turn::Full);
         }
-        if let Some(first) = batch.readings().next() {
-            let lateness = received_at.since(first.at()) as f64 / 1e6;
+        if let Some(oldest) = batch.readings().map(|reading| reading.at()).min() {
+            let lateness = received_at.since(oldest) as f64 / 1e6;
             metrics::histogram!(names::LATENESS_SECONDS).record(lateness);
         }
         self.buffer

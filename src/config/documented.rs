@@ -76,13 +76,17 @@ fn every_key_can_be_set_by_a_variable() {
                 variables: vec![(name.clone().into(), value.into())],
                 ..Sources::default()
             };
-            if name == "HOURGLASS__JOURNAL__BYTES_MAX" {
-                sources.flags.push(Flag {
-                    name: "--test",
-                    key: "journal.segment_bytes",
-                    value: "1MiB".to_owned(),
-                });
-            }
+            // Bounds that must leave room for something smaller.
+            let smaller = match key.as_str() {
+                "bytes_max" if section == "journal" => Some("journal.segment_bytes"),
+                "bodies_bytes_max" => Some("server.body_bytes_max"),
+                _ => None,
+            };
+            sources.flags.extend(smaller.map(|key| Flag {
+                name: "--test",
+                key,
+                value: "1MiB".to_owned(),
+            }));
             let settings = Settings::load(&sources).unwrap();
             let effective: Table = settings.to_toml().parse().unwrap();
             assert_ne!(&effective[&section][key], default, "{name}");

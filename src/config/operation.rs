@@ -52,7 +52,8 @@ impl Default for LogSettings {
     fn default() -> Self {
         Self {
             format: LogFormat::Auto,
-            filter: "info".to_owned(),
+            // The embedded store's library tells every flush of its own at info.
+            filter: "info,fjall=warn,lsm_tree=warn".to_owned(),
         }
     }
 }

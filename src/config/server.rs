@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, GIB, KIB, ms, secs};
-use super::value::{ByteCount, Span, TextList, write_bytes, write_span};
+use super::bounds::{Bounds, GIB, KIB, MIB, TIB, ms, secs};
+use super::value::{ByteCount, Span, TextList, show_bytes, write_bytes, write_span};
 
 /// The HTTP listener and the bounds of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,6 +30,16 @@ pub struct ServerSettings {
     /// Longest pause between two pieces of a body, from 100 ms to 1 h.
     #[serde(serialize_with = "write_span")]
     pub body_idle_timeout: Duration,
+    /// Bytes of all request bodies together, 1 MiB to 1 TiB and at least
+    /// `body_bytes_max`.
+    #[serde(serialize_with = "write_bytes")]
+    pub bodies_bytes_max: usize,
+    /// Most connections at once, 1 to 1,000,000.
+    pub connections_max: usize,
+    /// Longest wait for the head of a request, also of the next one on a
+    /// connection, from 1 s to 1 h.
+    #[serde(serialize_with = "write_span")]
+    pub head_timeout: Duration,
 }
 
 impl Default for ServerSettings {
@@ -40,9 +50,11 @@ impl Default for ServerSettings {
             cors_origins: Vec::new(),
             request_timeout: secs(30),
             body_bytes_max: 32 << 20,
-            // zstd reaches about 1000 on repeated readings; bombs go far beyond.
-            body_ratio_max: 1000,
+            body_ratio_max: 600,
             body_idle_timeout: secs(10),
+            bodies_bytes_max: 256 << 20,
+            connections_max: 10_000,
+            head_timeout: secs(75),
         }
     }
 }
@@ -57,6 +69,9 @@ pub(super) struct RawServer {
     body_bytes_max: ByteCount,
     body_ratio_max: i64,
     body_idle_timeout: Span,
+    bodies_bytes_max: ByteCount,
+    connections_max: i64,
+    head_timeout: Span,
 }
 
 impl RawServer {
@@ -80,7 +95,7 @@ impl RawServer {
                 );
             }
         }
-        ServerSettings {
+        let settings = ServerSettings {
             listen,
             insecure: self.insecure,
             cors_origins: origins,
@@ -100,7 +115,34 @@ impl RawServer {
                 self.body_idle_timeout,
                 ms(100)..=secs(3600),
             ),
+            bodies_bytes_max: bounds.bytes(
+                "server.bodies_bytes_max",
+                self.bodies_bytes_max,
+                MIB..=TIB,
+            ),
+            connections_max: bounds.count(
+                "server.connections_max",
+                self.connections_max,
+                1..=1_000_000,
+            ),
+            head_timeout: bounds.span(
+                "server.head_timeout",
+                self.head_timeout,
+                secs(1)..=secs(3600),
+            ),
+        };
+        let (one, all) = (settings.body_bytes_max, settings.bodies_bytes_max);
+        if all != 0 && all < one {
+            bounds.refuse(
+                "server.bodies_bytes_max",
+                show_bytes(self.bodies_bytes_max.0),
+                format_args!(
+                    "at least server.body_bytes_max ({})",
+                    show_bytes(self.body_bytes_max.0)
+                ),
+            );
         }
+        settings
     }
 }
 

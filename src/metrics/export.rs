@@ -27,6 +27,12 @@ pub struct Gauges {
     pub applier_lag_records: u64,
     /// Age of the oldest unflushed reading, seconds since receipt.
     pub oldest_unflushed_seconds: f64,
+    /// Open HTTP connections.
+    pub http_connections: u64,
+    /// Bytes of the request bodies under way, decompressed.
+    pub http_body_bytes: u64,
+    /// Their bound in bytes.
+    pub http_body_bytes_max: u64,
     /// Flush commands under way.
     pub flushes_in_flight: u64,
     /// Whether the store answered last time.
@@ -111,6 +117,15 @@ pub fn describe() {
             "hourglass_oldest_unflushed_seconds",
             "Age of the oldest reading that the store does not hold",
         ),
+        ("hourglass_http_connections", "Open HTTP connections"),
+        (
+            "hourglass_http_body_bytes",
+            "Bytes of the request bodies under way",
+        ),
+        (
+            "hourglass_http_body_bytes_max",
+            "Bound of the request bodies",
+        ),
         ("hourglass_flushes_in_flight", "Flush commands under way"),
         ("hourglass_store_up", "1 if the store answered last time"),
     ] {
@@ -128,7 +143,7 @@ pub fn describe() {
         (names::HTTP_REQUEST_SECONDS, "Requests by route"),
         (
             names::LATENESS_SECONDS,
-            "Receipt minus the reading's own time",
+            "Receipt minus the time of the oldest reading of a batch",
         ),
     ] {
         describe_histogram!(name, help);
@@ -167,6 +182,9 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
     gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));
     gauge!("hourglass_oldest_unflushed_seconds").set(gauges.oldest_unflushed_seconds);
+    gauge!("hourglass_http_connections").set(whole(gauges.http_connections));
+    gauge!("hourglass_http_body_bytes").set(whole(gauges.http_body_bytes));
+    gauge!("hourglass_http_body_bytes_max").set(whole(gauges.http_body_bytes_max));
     gauge!("hourglass_flushes_in_flight").set(whole(gauges.flushes_in_flight));
     gauge!("hourglass_store_up").set(f64::from(u8::from(gauges.store_up)));
 }

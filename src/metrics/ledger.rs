@@ -13,16 +13,19 @@ pub enum Refusal {
     JournalFailed,
     /// The process is stopping.
     Stopping,
+    /// The bodies under way take all the memory they may.
+    Busy,
     /// The body could not be read or is no body of its type.
     BadBody,
 }
 
 impl Refusal {
     /// Every refusal, in the order of declaration.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::JournalFull,
         Self::JournalFailed,
         Self::Stopping,
+        Self::Busy,
         Self::BadBody,
     ];
 
@@ -33,6 +36,7 @@ impl Refusal {
             Self::JournalFull => "journal_full",
             Self::JournalFailed => "journal_failed",
             Self::Stopping => "stopping",
+            Self::Busy => "busy",
             Self::BadBody => "bad_body",
         }
     }

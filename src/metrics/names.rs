@@ -20,6 +20,6 @@ pub const FLUSH_FAILURES_TOTAL: &str = "hourglass_flush_failures_total";
 pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";
 /// Time to answer a request, by route, method and status.
 pub const HTTP_REQUEST_SECONDS: &str = "hourglass_http_request_seconds";
-/// Receipt minus the reading's own time, in seconds, one value a batch and
-/// sensor hour.
+/// Receipt minus the reading's own time, in seconds, of the oldest reading of
+/// each batch.
 pub const LATENESS_SECONDS: &str = "hourglass_reading_lateness_seconds";

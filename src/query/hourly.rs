@@ -16,6 +16,10 @@ use crate::store::{BucketVersion, HourSummary, StoreError};
 /// query; then the bucket is loaded.
 const SNAPSHOTS_MAX: usize = 3;
 
+/// Buckets that one call loads: a year of late data is not to be in memory at
+/// once.
+const LOADS_AT_ONCE: usize = 100;
+
 /// Hours of one sensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SensorHoursAnswer {
@@ -116,17 +120,20 @@ impl Query {
             })
             .collect();
         counter!(names::QUERY_COLD_LOADS_TOTAL).increment(keys.len() as u64);
-        let loaded = self.store.load(&keys).await?;
         let mut joined = Vec::new();
-        for (hour, bucket) in cold.into_iter().zip(loaded) {
-            stored.remove(&hour.hour);
-            let parts = bucket.iter().flat_map(|bucket| &bucket.parts);
-            let flight = hour.flight.as_ref().map(|flight| &flight.elements);
-            let lists = parts
-                .map(|part| &part.elements)
-                .chain(flight)
-                .chain([&hour.pending]);
-            joined.push((hour.hour, computed_of(lists)));
+        let mut cold = cold.into_iter();
+        for keys in keys.chunks(LOADS_AT_ONCE) {
+            let loaded = self.store.load(keys).await?;
+            for (hour, bucket) in cold.by_ref().take(keys.len()).zip(loaded) {
+                stored.remove(&hour.hour);
+                let parts = bucket.iter().flat_map(|bucket| &bucket.parts);
+                let flight = hour.flight.as_ref().map(|flight| &flight.elements);
+                let lists = parts
+                    .map(|part| &part.elements)
+                    .chain(flight)
+                    .chain([&hour.pending]);
+                joined.push((hour.hour, computed_of(lists)));
+            }
         }
         let mut hours = join(stored, warm);
         hours.extend(joined);

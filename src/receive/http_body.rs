@@ -35,6 +35,8 @@ const COMPRESSED_SLACK_BYTES: u64 = 64 << 10;
 /// could claim.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
+use super::BodyShare;
+
 /// Limits of one body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyLimits {
@@ -101,6 +103,9 @@ pub enum ReceiveError {
         /// The timeout that passed.
         waited: Duration,
     },
+    /// The bodies of all requests together take what they may (503).
+    #[error("the bodies of other requests take all the memory they may; send it again later")]
+    Busy,
     /// The client went away, or broke the framing of its request.
     #[error("the client went away before its body was read")]
     Aborted(#[source] axum::Error),
@@ -109,7 +114,8 @@ pub enum ReceiveError {
 /// Reads `body` to its end and undoes `encoding`, the value of
 /// `Content-Encoding`: `gzip` (or `x-gzip`), `zstd`, `identity`, in any case.
 /// One coding is accepted; lists of two are refused, as nothing is won by
-/// compressing twice but room for a bomb in a bomb.
+/// compressing twice but room for a bomb in a bomb. What is read is counted
+/// in `share`, which the caller keeps as long as the bytes.
 ///
 /// # Errors
 /// See [`ReceiveError`].
@@ -117,6 +123,7 @@ pub async fn read_body(
     body: Body,
     encoding: Option<&str>,
     limits: BodyLimits,
+    share: &mut BodyShare,
 ) -> Result<Bytes, ReceiveError> {
     let coding = Coding::parse(encoding)?;
     let limit = limits.decompressed_bytes_max;
@@ -136,12 +143,12 @@ pub async fn read_body(
     );
     let read = async {
         match coding {
-            Coding::Identity => join(frames).await,
+            Coding::Identity => join(frames, share).await,
             Coding::Gzip => {
                 let mut decoder = GzipDecoder::new(StreamReader::new(Box::pin(frames)));
                 // RFC 1952 section 2.2: a file is one member after the other.
                 decoder.multiple_members(true);
-                decompress(decoder, limits, &wire_bytes).await
+                decompress(decoder, limits, &wire_bytes, share).await
             }
             Coding::Zstd => {
                 let mut decoder = ZstdDecoder::with_params(
@@ -149,7 +156,7 @@ pub async fn read_body(
                     &[DParameter::window_log_max(ZSTD_WINDOW_LOG_MAX)],
                 );
                 decoder.multiple_members(true);
-                decompress(decoder, limits, &wire_bytes).await
+                decompress(decoder, limits, &wire_bytes, share).await
             }
         }
     };
@@ -262,26 +269,42 @@ fn frames(
 }
 
 /// All frames in one piece; a single one is not copied.
-async fn join(frames: impl Stream<Item = io::Result<Bytes>>) -> Result<Bytes, ReadError> {
+async fn join(
+    frames: impl Stream<Item = io::Result<Bytes>>,
+    share: &mut BodyShare,
+) -> Result<Bytes, ReadError> {
     let mut frames = pin!(frames);
     let Some(first) = frames.next().await.transpose()? else {
         return Ok(Bytes::new());
     };
+    hold(share, first.len())?;
     let Some(second) = frames.next().await.transpose()? else {
         return Ok(first);
     };
     let mut joined = Vec::from(first);
+    hold(share, joined.len() + second.len())?;
     joined.extend_from_slice(&second);
     while let Some(frame) = frames.next().await.transpose()? {
+        hold(share, joined.len() + frame.len())?;
         joined.extend_from_slice(&frame);
     }
     Ok(joined.into())
+}
+
+/// Counts a body of `bytes` so far.
+fn hold(share: &mut BodyShare, bytes: usize) -> Result<(), ReadError> {
+    if share.grow_to(bytes) {
+        Ok(())
+    } else {
+        Err(ReadError::Receive(ReceiveError::Busy))
+    }
 }
 
 async fn decompress(
     decoder: impl AsyncRead,
     limits: BodyLimits,
     wire_bytes: &AtomicU64,
+    share: &mut BodyShare,
 ) -> Result<Bytes, ReadError> {
     let limit = limits.decompressed_bytes_max;
     let mut decoder = pin!(decoder);
@@ -300,6 +323,7 @@ async fn decompress(
         if output.len() > limit {
             return Err(ReadError::Receive(ReceiveError::TooLarge { limit }));
         }
+        hold(share, output.len())?;
         let allowed = wire_bytes
             .load(Ordering::Relaxed)
             .saturating_mul(limits.ratio_max);

@@ -1,6 +1,10 @@
 //! Bytes off sockets, bounded in size and time. What they mean is not known
 //! here.
 
+mod body_budget;
 mod http_body;
+mod http_listener;
 
+pub use body_budget::{BodyBudget, BodyShare};
 pub use http_body::{BodyLimits, ReceiveError, read_body};
+pub use http_listener::{ConnectionLimits, OpenConnections, serve_http};

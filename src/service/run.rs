@@ -20,6 +20,7 @@ use crate::journal::disk::{Disk, FsDisk};
 use crate::journal::{Journal, LogError, Recovered, WriterThread};
 use crate::metrics::Ledger;
 use crate::query::Query;
+use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
 use crate::store::{Store, StoreError};
 
 /// How long open connections may take to end once everything else has stopped.
@@ -64,7 +65,7 @@ struct Running {
     store: Arc<dyn Store>,
     applier: JoinHandle<io::Result<()>>,
     flusher: JoinHandle<()>,
-    http: JoinHandle<io::Result<()>>,
+    http: JoinHandle<()>,
     writer: WriterThread,
     stop_flusher: CancellationToken,
     stop_http: CancellationToken,
@@ -150,6 +151,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&progress),
     );
+    let bodies = BodyBudget::new(settings.server.bodies_bytes_max);
     let parts = ApiParts {
         settings,
         ingest,
@@ -161,6 +163,8 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         ledger,
         clock,
         phase: Arc::new(Phase::default()),
+        bodies,
+        connections: OpenConnections::default(),
         prometheus,
     };
     let (stop_flusher, stop_http, deadline) = (
@@ -171,12 +175,16 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let applier = tokio::spawn(applier.run());
     let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
     let routes = router(Arc::new(parts.clone()));
-    let closing = stop_http.clone();
-    let http = tokio::spawn(async move {
-        axum::serve(listener, routes)
-            .with_graceful_shutdown(async move { closing.cancelled().await })
-            .await
-    });
+    let http = tokio::spawn(serve_http(
+        listener,
+        routes,
+        ConnectionLimits {
+            connections_max: parts.settings.server.connections_max,
+            head_timeout: parts.settings.server.head_timeout,
+        },
+        parts.connections.clone(),
+        stop_http.clone(),
+    ));
     tracing::info!(
         listen = %address,
         store = %parts.settings.store.url,

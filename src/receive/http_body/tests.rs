@@ -5,6 +5,7 @@ use http_body_util::{BodyExt, Full};
 use tokio::io::BufReader;
 use tokio_util::io::ReaderStream;
 
+use super::super::BodyBudget;
 use super::*;
 
 const BODY: &[u8] = b"[{\"sensorId\":\"S1\",\"ts\":1777629600,\"temp\":24.1}]";
@@ -28,6 +29,15 @@ async fn zstd(bytes: &[u8]) -> Vec<u8> {
 /// A body that arrives in these frames, its length unknown.
 fn framed(frames: Vec<Vec<u8>>) -> Body {
     Body::from_stream(stream::iter(frames.into_iter().map(Ok::<_, io::Error>)))
+}
+
+async fn read_body(
+    body: Body,
+    encoding: Option<&str>,
+    limits: BodyLimits,
+) -> Result<Bytes, ReceiveError> {
+    let mut share = BodyBudget::new(usize::MAX).share();
+    super::read_body(body, encoding, limits, &mut share).await
 }
 
 async fn read(bytes: Vec<u8>, encoding: &str) -> Result<Bytes, ReceiveError> {
@@ -350,4 +360,27 @@ async fn an_empty_body_is_an_empty_body() {
             .is_empty()
     );
     assert!(read(gzip(b"").await, "gzip").await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn bodies_share_their_memory_and_give_it_back() {
+    let budget = BodyBudget::new(100_000);
+    let mut held = budget.share();
+    assert!(held.grow_to(60_000));
+    for encoding in ["identity", "gzip"] {
+        let body = match encoding {
+            "gzip" => gzip(&noise(50_000)).await,
+            _ => noise(50_000),
+        };
+        let mut share = budget.share();
+        let read = super::read_body(Body::from(body), Some(encoding), limits(), &mut share).await;
+        assert!(matches!(read, Err(ReceiveError::Busy)), "{encoding}");
+    }
+    drop(held);
+    assert_eq!(budget.used(), 0);
+    let mut share = budget.share();
+    let body = Body::from(vec![b'x'; 50_000]);
+    let read = super::read_body(body, None, limits(), &mut share).await;
+    assert_eq!(read.unwrap().len(), 50_000);
+    assert_eq!(budget.used(), 50_000);
 }

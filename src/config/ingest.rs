@@ -21,6 +21,8 @@ pub struct IngestSettings {
     /// How far ahead of the time of receipt a reading may be, up to 365 days.
     #[serde(serialize_with = "write_span")]
     pub max_future: Duration,
+    /// Most distinct sensors, 1 to 1,000,000,000; new ones beyond are refused.
+    pub sensors_max: usize,
 }
 
 impl Default for IngestSettings {
@@ -30,6 +32,7 @@ impl Default for IngestSettings {
             min_time: Micros::new(946_684_800_000_000)
                 .expect("the year 2000 lies in the range of the type"),
             max_future: secs(300),
+            sensors_max: 1_000_000,
         }
     }
 }
@@ -39,6 +42,7 @@ impl Default for IngestSettings {
 pub(super) struct RawIngest {
     min_time: String,
     max_future: Span,
+    sensors_max: i64,
 }
 
 impl RawIngest {
@@ -60,6 +64,7 @@ impl RawIngest {
                 self.max_future,
                 secs(0)..=secs(365 * 86_400),
             ),
+            sensors_max: bounds.count("ingest.sensors_max", self.sensors_max, 1..=1_000_000_000),
         }
     }
 }

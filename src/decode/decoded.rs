@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::TimeUnit;
-use crate::model::{Batch, Micros, RejectCode, Rejection};
+use crate::model::{Batch, Micros, RejectCode, Rejection, SensorId};
 
 /// What decoding depends on besides the bytes.
 #[derive(Debug, Clone, Copy)]
@@ -18,10 +18,15 @@ pub struct DecodeContext {
     pub unit: Option<TimeUnit>,
 }
 
-/// Receipt stamps for items without a time of their own.
+/// What decoding asks of the process, item by item.
 pub trait Stamps {
-    /// The next stamp, at least one microsecond after the last.
+    /// The time of receipt for an item without a time of its own: at least one
+    /// microsecond after the last.
     fn next(&mut self) -> Micros;
+
+    /// Whether `sensor`, which is new in this body, may come in; if not, how many
+    /// sensors are the most (`ingest.sensors_max`).
+    fn admit(&mut self, sensor: &SensorId) -> Result<(), usize>;
 }
 
 /// A decoded body.

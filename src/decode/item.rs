@@ -120,6 +120,19 @@ impl<'a, 'c> Items<'a, 'c> {
                     })?
             }
         };
+        if let Sensor::New(id) = &sensor
+            && let Err(sensors_max) = self.stamps.admit(id)
+        {
+            let detail = format!(
+                "there are {sensors_max} sensors already, the most that are taken; if this one \
+                 is meant, raise ingest.sensors_max"
+            );
+            return Err(Fault::new(
+                RejectCode::TooManySensors,
+                Some("sensorId"),
+                detail,
+            ));
+        }
         self.text_fields_skipped += self.item.text_fields;
         self.columns.push(sensor, at, self.item.values.drain(..));
         Ok(())

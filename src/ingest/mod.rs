@@ -1,5 +1,9 @@
 //! The accept path: decoded readings -> admission -> journal durable -> applied.
 
+mod sensor_cap;
+
+pub use sensor_cap::SensorCap;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,7 +13,7 @@ use crate::config::IngestSettings;
 use crate::decode::{BodyError, DecodeContext, Decoded, Stamps, TimeUnit};
 use crate::journal::{Journal, JournalError, Record};
 use crate::metrics::{Ledger, Refusal};
-use crate::model::{Micros, RejectCode, Rejection};
+use crate::model::{Micros, RejectCode, Rejection, SensorId};
 
 /// Bytes of a body from which on it is decoded apart: a worker that decodes
 /// keeps others waiting, some 5 ms a MiB.
@@ -57,17 +61,27 @@ pub struct Ingest {
     ledger: Arc<Ledger>,
     clock: Arc<dyn Clock>,
     stamps: Arc<ReceiptStamps>,
+    cap: Arc<SensorCap>,
     settings: IngestSettings,
 }
 
 struct ClockStamps<'a> {
     stamps: &'a ReceiptStamps,
     clock: &'a dyn Clock,
+    cap: &'a SensorCap,
 }
 
 impl Stamps for ClockStamps<'_> {
     fn next(&mut self) -> Micros {
         self.stamps.next(self.clock.now())
+    }
+
+    fn admit(&mut self, sensor: &SensorId) -> Result<(), usize> {
+        if self.cap.admit(sensor) {
+            Ok(())
+        } else {
+            Err(self.cap.sensors_max())
+        }
     }
 }
 
@@ -85,8 +99,15 @@ impl Ingest {
             ledger,
             clock,
             stamps: Arc::new(ReceiptStamps::default()),
+            cap: Arc::new(SensorCap::new(settings.sensors_max)),
             settings,
         }
+    }
+
+    /// The cap on distinct sensors.
+    #[must_use]
+    pub fn sensor_cap(&self) -> &Arc<SensorCap> {
+        &self.cap
     }
 
     /// Takes a body: answers once every good item is durable and, unless the
@@ -133,6 +154,7 @@ impl Ingest {
         let mut stamps = ClockStamps {
             stamps: &self.stamps,
             clock: &*self.clock,
+            cap: &self.cap,
         };
         Ok(match format {
             Format::Json => crate::decode::json(body, &context, &mut stamps)

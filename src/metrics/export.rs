@@ -27,6 +27,10 @@ pub struct Gauges {
     pub applier_lag_records: u64,
     /// Age of the oldest unflushed reading, seconds since receipt.
     pub oldest_unflushed_seconds: f64,
+    /// Distinct sensors known to the cap.
+    pub sensors_known: u64,
+    /// The cap on distinct sensors.
+    pub sensors_max: u64,
     /// Open HTTP connections.
     pub http_connections: u64,
     /// Bytes of the request bodies under way, decompressed.
@@ -117,6 +121,8 @@ pub fn describe() {
             "hourglass_oldest_unflushed_seconds",
             "Age of the oldest reading that the store does not hold",
         ),
+        ("hourglass_sensors", "Distinct sensors known"),
+        ("hourglass_sensors_max", "Cap on distinct sensors"),
         ("hourglass_http_connections", "Open HTTP connections"),
         (
             "hourglass_http_body_bytes",
@@ -182,6 +188,8 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
     gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));
     gauge!("hourglass_oldest_unflushed_seconds").set(gauges.oldest_unflushed_seconds);
+    gauge!("hourglass_sensors").set(whole(gauges.sensors_known));
+    gauge!("hourglass_sensors_max").set(whole(gauges.sensors_max));
     gauge!("hourglass_http_connections").set(whole(gauges.http_connections));
     gauge!("hourglass_http_body_bytes").set(whole(gauges.http_body_bytes));
     gauge!("hourglass_http_body_bytes_max").set(whole(gauges.http_body_bytes_max));

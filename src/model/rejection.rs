@@ -17,7 +17,7 @@ pub enum RejectCode {
     InvalidSensorId,
     /// A measure name against the rules.
     InvalidMeasureName,
-    /// A value that is neither number nor boolean: null, array, object.
+    /// A value that is neither number nor boolean.
     NotANumber,
     /// A nested value.
     NestedValue,
@@ -29,6 +29,8 @@ pub enum RejectCode {
     NoMeasures,
     /// More than 256 measures in the item.
     TooManyMeasures,
+    /// A new sensor beyond `ingest.sensors_max`.
+    TooManySensors,
     /// A time that cannot be read.
     InvalidTime,
     /// A time below `ingest.min_time`.
@@ -39,7 +41,7 @@ pub enum RejectCode {
 
 impl RejectCode {
     /// Every code, in the order of declaration (metrics pre-register them).
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::InvalidJson,
         Self::NotAnObject,
         Self::DuplicateField,
@@ -52,6 +54,7 @@ impl RejectCode {
         Self::IntegerTooLarge,
         Self::NoMeasures,
         Self::TooManyMeasures,
+        Self::TooManySensors,
         Self::InvalidTime,
         Self::TooOld,
         Self::TooFarInFuture,
@@ -73,6 +76,7 @@ impl RejectCode {
             Self::IntegerTooLarge => "integer_too_large",
             Self::NoMeasures => "no_measures",
             Self::TooManyMeasures => "too_many_measures",
+            Self::TooManySensors => "too_many_sensors",
             Self::InvalidTime => "invalid_time",
             Self::TooOld => "too_old",
             Self::TooFarInFuture => "too_far_in_future",

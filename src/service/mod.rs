@@ -7,6 +7,7 @@
 //! journal tidied, the listener closed last: it owes `/readyz` and queries.
 
 mod data_dir;
+mod known_sensors;
 mod recorder;
 mod run;
 mod signal;

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::known_sensors::learn_known_sensors;
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
 use crate::apply::{Applier, Progress};
@@ -65,6 +66,7 @@ struct Running {
     store: Arc<dyn Store>,
     applier: JoinHandle<io::Result<()>>,
     flusher: JoinHandle<()>,
+    sensors: JoinHandle<()>,
     http: JoinHandle<()>,
     writer: WriterThread,
     stop_flusher: CancellationToken,
@@ -86,6 +88,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
             _ => ServiceError::Died("applier"),
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
+        _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
         _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
     };
     match failure {
@@ -173,6 +176,12 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         CancellationToken::new(),
     );
     let applier = tokio::spawn(applier.run());
+    let sensors = tokio::spawn(learn_known_sensors(
+        Arc::clone(parts.ingest.sensor_cap()),
+        Arc::clone(&store),
+        Arc::clone(&parts.buffer),
+        Arc::clone(&parts.progress),
+    ));
     let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
     let routes = router(Arc::new(parts.clone()));
     let http = tokio::spawn(serve_http(
@@ -197,6 +206,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         store,
         applier,
         flusher,
+        sensors,
         http,
         writer,
         stop_flusher,
@@ -248,6 +258,7 @@ impl Running {
             }
         });
         or_deadline(&deadline, self.parts.phase.stop_ingest()).await;
+        self.sensors.abort();
         self.stop_flusher.cancel();
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");

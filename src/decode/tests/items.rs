@@ -322,3 +322,21 @@ fn a_huge_field_makes_a_small_rejection() {
     assert!(detail(&format!(r#"{{"sensorId":"S1","ts":{digits},"a":1}}"#)).len() < 1_000);
     assert!(detail(&format!(r#"{{"sensorId":"S1","a":{digits}}}"#)).len() < 1_000);
 }
+
+#[test]
+fn a_sensor_beyond_the_cap_costs_no_other_item_its_place() {
+    let decoded = read_json(
+        r#"[{"sensorId":"a","temp":1},{"sensorId":"one-too-many","temp":2},{"sensorId":"b","temp":3}]"#,
+    )
+    .unwrap();
+    assert_eq!(decoded.batch.len(), 2);
+    let refused = &decoded.rejections.first()[0];
+    assert_eq!(refused.index, 1);
+    assert_eq!(refused.code, RejectCode::TooManySensors);
+    assert_eq!(refused.field.as_deref(), Some("sensorId"));
+    assert!(
+        refused.detail.contains("ingest.sensors_max"),
+        "{}",
+        refused.detail
+    );
+}

@@ -5,7 +5,7 @@ mod items;
 mod properties;
 
 use super::*;
-use crate::model::{Micros, RejectCode};
+use crate::model::{Micros, RejectCode, SensorId};
 
 /// 2026-05-01T10:00:00Z.
 const NOW: i64 = 1_777_629_600_000_000;
@@ -17,6 +17,13 @@ impl Stamps for Counted {
     fn next(&mut self) -> Micros {
         self.0 += 1;
         Micros::new(self.0 - 1).unwrap()
+    }
+
+    fn admit(&mut self, sensor: &SensorId) -> Result<(), usize> {
+        if sensor.as_str() == "one-too-many" {
+            return Err(7);
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@
 )]
 
 mod cli;
+mod limits;
 mod mongodb;
 mod store_conformance;
 mod support;

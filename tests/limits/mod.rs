@@ -1,0 +1,4 @@
+//! Limits of the running service: what is refused at them, and that it goes on.
+
+mod connections;
+mod sensors;

@@ -69,25 +69,21 @@ async fn verify(settings: Settings, repair: bool) -> ExitStatus {
         Err(error) => return fail(&error, ExitStatus::Failure),
     };
     let writer = WriterId::new(rand::random());
-    let mut lines = String::new();
     let verified = hourglass::verify::verify(&*store, repair, &writer, |line| {
-        lines.push_str(&line);
-        lines.push('\n');
+        // A reader that went away does not end a repair.
+        print(&format!("{line}\n"));
     })
     .await;
     match verified {
         Ok(report) => {
-            let printed = print(&format!("{lines}{report}\n"));
+            let printed = print(&format!("{report}\n"));
             if report.is_clean() {
                 printed
             } else {
                 ExitStatus::Differences
             }
         }
-        Err(error) => {
-            print(&lines);
-            fail(&error, ExitStatus::Failure)
-        }
+        Err(error) => fail(&error, ExitStatus::Failure),
     }
 }
 

@@ -45,13 +45,8 @@ impl LogReader {
     /// What the disk says; `InvalidData` where the record is not there or not
     /// sound.
     pub fn read(&mut self, seq: u64) -> io::Result<Record> {
-        if seq < self.next_seq || self.position.is_none() {
-            self.position = Some(self.segment_of(seq)?);
-            self.group.clear();
-        } else {
-            for _ in self.next_seq..seq {
-                self.group.pop_front();
-            }
+        if seq != self.next_seq || self.position.is_none() {
+            self.seek(seq)?;
         }
         self.next_seq = seq + 1;
         loop {
@@ -60,6 +55,21 @@ impl LogReader {
             }
             self.load_group(seq)?;
         }
+    }
+
+    /// Goes to `seq`. What was read from memory in between may be released, so
+    /// the segment is looked up again.
+    fn seek(&mut self, seq: u64) -> io::Result<()> {
+        self.group.clear();
+        let start = self.segment_of(seq)?;
+        let is_ahead = self
+            .position
+            .as_ref()
+            .is_some_and(|at| at.segment == start.segment && at.seq <= seq);
+        if !is_ahead {
+            self.position = Some(start);
+        }
+        Ok(())
     }
 
     /// Loads the group that holds `seq` or the next one before it.

@@ -19,7 +19,7 @@ mod snapshot;
 
 pub use conflicts::ConflictRecord;
 pub use entry::DueReason;
-pub use flushing::{DuePolicy, Lease};
+pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use pins::Pin;
 pub use plan::WriterId;
 pub use snapshot::{FlightSnapshot, HourSnapshot};

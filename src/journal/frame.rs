@@ -171,7 +171,10 @@ mod tests {
         assert!(!has_group(&bytes, 0));
         write_group(&mut bytes, 7, [b"r".as_slice()].into_iter());
         assert!(has_group(&bytes, 7));
-        assert!(!has_group(&bytes, 8), "one of earlier records proves nothing");
+        assert!(
+            !has_group(&bytes, 8),
+            "one of earlier records proves nothing"
+        );
     }
 
     #[test]

@@ -468,6 +468,13 @@ fn scan(
         }
         at += group.bytes;
     }
+    if is_last && recovered.torn.is_none() {
+        // What was written may never have been synced: the process may have
+        // been killed before. From here on it counts as durable, and the next
+        // segment goes on behind it.
+        disk.truncate(&segment.name, at as u64)
+            .map_err(failed("synced"))?;
+    }
     segment.bytes = at as u64;
     Ok(Some(segment))
 }

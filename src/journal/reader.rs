@@ -78,9 +78,15 @@ impl LogReader {
             Some(position) => position,
             None => self.segment_of(seq)?,
         };
-        let header = self
+        let header = match self
             .disk
-            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES)?;
+            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES)
+        {
+            Ok(header) => header,
+            // All of it was read, and it was released since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error),
+        };
         if header.is_empty() {
             let next = self.segment_of(seq)?;
             if next.segment == position.segment {

@@ -5,6 +5,8 @@
 )]
 
 mod cli;
+mod invariants;
+mod model;
 mod mongodb;
 mod store_conformance;
 mod support;

@@ -4,3 +4,4 @@ pub(crate) mod hourglass;
 pub(crate) mod machine_temperature;
 pub(crate) mod mongod;
 pub(crate) mod sim_disk;
+pub(crate) mod sim_store;

@@ -44,6 +44,7 @@ struct State {
     syncs: u64,
     /// Sync calls that still succeed before everything fails ("power cut").
     syncs_left: Option<u64>,
+    is_off: bool,
 }
 
 /// The disk; clones are the same disk.
@@ -67,8 +68,8 @@ impl SimDisk {
         self.lock().faults.push(fault);
     }
 
-    /// After `syncs` more syncs (of files or names), every call that changes
-    /// the disk fails: the moment of a power cut.
+    /// `syncs` more syncs (of files or names) succeed; the next one fails, and
+    /// every call that changes the disk after it: the moment of a power cut.
     pub(crate) fn power_cut_after(&self, syncs: u64) {
         self.lock().syncs_left = Some(syncs);
     }
@@ -150,13 +151,14 @@ impl State {
     }
 
     fn powered(&self) -> io::Result<()> {
-        if self.syncs_left == Some(0) {
+        if self.is_off {
             return Err(io::Error::other("the power is cut"));
         }
         Ok(())
     }
 
     fn synced(&mut self) -> io::Result<()> {
+        self.is_off |= self.syncs_left == Some(0);
         self.powered()?;
         if let Some(left) = &mut self.syncs_left {
             *left -= 1;

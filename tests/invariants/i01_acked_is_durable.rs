@@ -3,11 +3,13 @@
 //!
 //! Method: after every action of a run with crashes, the power is cut in
 //! thought, with the worst that may be found: every acknowledged value must be
-//! in the store or in a record that a start would read.
+//! in the store or in a record that a start would read; and every record that
+//! the journal may release must be in the store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hourglass::flush::low_water;
 use hourglass::journal::disk::Disk;
 use hourglass::journal::{Log, LogReader, Record, Space};
 use proptest::prelude::*;
@@ -64,13 +66,25 @@ fn check(world: &World) -> Result<(), String> {
         .flat_map(values_in)
         .map(|(identity, _)| identity)
         .collect();
+    let gone = |seq: u64, kept: &BTreeSet<Identity>| {
+        let values = world.journalled.record(seq).iter();
+        let mut identities = values.map(|(identity, _)| identity);
+        identities.find(|id| !kept.contains(*id) && !stored.contains(*id))
+    };
     for seq in &world.journalled.acknowledged {
-        for (identity, _) in world.journalled.record(*seq) {
-            if !kept.contains(identity) && !stored.contains(identity) {
-                return Err(format!(
-                    "I1: record {seq} was acknowledged, {identity:?} is gone"
-                ));
-            }
+        if let Some(identity) = gone(*seq, &kept) {
+            return Err(format!(
+                "I1: record {seq} was acknowledged, {identity:?} is gone"
+            ));
+        }
+    }
+    // What the journal may release need not be gone yet.
+    let low_water = low_water(&world.process.progress, &world.process.buffer);
+    for seq in 1..low_water {
+        if let Some(identity) = gone(seq, &BTreeSet::new()) {
+            return Err(format!(
+                "I1: record {seq} may be released, {identity:?} is not stored"
+            ));
         }
     }
     Ok(())

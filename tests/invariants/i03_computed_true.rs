@@ -1,8 +1,10 @@
 //! I3: at every observable moment computed fields equal what `readings` says.
 //!
 //! Method: after every action every document of the store is recomputed from
-//! its readings; only the last part of an hour is open; no document is larger
+//! its readings, naively and by the check that `verify` makes; only the last part of an hour is open; no document is larger
 //! than a part may be, unless by a single element.
+
+use std::collections::BTreeSet;
 
 use hourglass::bucket::{Merge, check};
 use hourglass::model::MeasureName;
@@ -11,6 +13,7 @@ use proptest::prelude::*;
 
 use super::cases;
 use crate::model::action::{Mix, actions, setup};
+use crate::model::naive::{says, values_in};
 use crate::model::run::World;
 
 const MIX: Mix = Mix {
@@ -22,6 +25,7 @@ const MIX: Mix = Mix {
 
 fn check_bucket(bucket: &StoredBucket, part_bytes_max: Option<usize>) -> Result<(), String> {
     let mut merge = Merge::default();
+    let mut seen = BTreeSet::new();
     for (at, part) in bucket.parts.iter().enumerate() {
         let from = merge.elements().len();
         for element in part.elements.iter() {
@@ -32,6 +36,16 @@ fn check_bucket(bucket: &StoredBucket, part_bytes_max: Option<usize>) -> Result<
             let values = part.elements.iter().filter_map(|e| e.value(name));
             values.map(f64::abs).sum()
         };
+        let values = values_in(&StoredBucket {
+            key: bucket.key.clone(),
+            parts: vec![part.clone()],
+        });
+        let instants: BTreeSet<i64> = values.iter().map(|((_, at, _), _)| *at).collect();
+        let new = instants.difference(&seen).count();
+        seen.extend(&instants);
+        if !says(&part.computed, new, &values.into_iter().collect()) {
+            return Err(format!("I3: {} part {at}: {:?}", bucket.key, part.computed));
+        }
         let differences = check(&part.computed, &actual, magnitude);
         if let Some(difference) = differences.first() {
             return Err(format!("I3: {} part {at}: {difference}", bucket.key));

@@ -110,7 +110,7 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
         prop_oneof![Just(150_u64), Just(600), Just(1 << 20)],
         prop_oneof![Just(0_usize), Just(300), Just(1 << 20)],
         prop_oneof![Just(2500_usize), Just(1 << 20), Just(1 << 20)],
-        prop_oneof![Just(None), Just(Some(700_usize)), Just(Some(900))],
+        prop::sample::select(vec![None, None, Some(500_usize), Some(620), Some(800)]),
     )
         .prop_map(
             |(segment_bytes, tail_bytes, buffer_bytes, part_bytes_max)| Setup {
@@ -124,10 +124,12 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
 
 fn item(conflicts: bool) -> impl Strategy<Value = Item> {
     let measures = prop::sample::subsequence(&MEASURES[..], 1..=2).prop_shuffle();
+    // Most into one bucket, so that its parts fill up.
+    let sensor = prop_oneof![2 => Just(SENSORS[0]), 1 => prop::sample::select(&SENSORS[..])];
     let reading = (
-        prop::sample::select(&SENSORS[..]),
-        0..HOURS,
-        prop_oneof![0..4_i64, Just(3599)],
+        sensor,
+        prop_oneof![2 => Just(0), 1 => 0..HOURS],
+        prop_oneof![0..6_i64, Just(3599)],
         prop_oneof![4 => Just(0_i64), 1 => Just(1)],
         measures,
         vec(prop_oneof![8 => Just(0_usize), 1 => 1_usize..4], 2),
@@ -148,7 +150,7 @@ fn item(conflicts: bool) -> impl Strategy<Value = Item> {
 }
 
 pub(crate) fn body(conflicts: bool) -> impl Strategy<Value = Body> {
-    vec(item(conflicts), 1..5)
+    vec(item(conflicts), 1..7)
 }
 
 fn disk_trouble() -> impl Strategy<Value = DiskTrouble> {

@@ -8,7 +8,7 @@ use hourglass::query::{Completeness, Query, ReadingsQuery};
 use hourglass::store::StoreError;
 
 use super::action::{EPOCH, HOURS, Question, SENSORS};
-use super::naive::{Identity, Moment, Values, View, hour_of, says};
+use super::naive::{Identity, Moment, Values, View, hour_of, instants, says};
 
 /// An instant with its values, as answered.
 type Instant = (i64, Vec<(String, f64)>);
@@ -173,7 +173,7 @@ impl Asked {
                 let found = told.iter().find(|(s, h, _)| s == sensor && *h == hour);
                 let computed = found.map_or(&nothing, |(_, _, computed)| computed);
                 let of = |id: &Identity| id.0 == sensor && hour_of(id.1) == hour;
-                let is = |at_a_moment: &Values| says(computed, at_a_moment);
+                let is = |at_a_moment: &Values| says(computed, instants(at_a_moment), at_a_moment);
                 if !view.any_moment(self.start, view.now(), of, is) {
                     let now = view.at(view.now(), of);
                     return Err(format!("I4: hourly {computed:?}, there are {now:?}"));

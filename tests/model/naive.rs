@@ -118,15 +118,20 @@ impl View {
     }
 }
 
-/// Whether `computed` is what `values` (of one hour) say: counts and extremes
-/// exactly, sums within 1e-12 of the sum of magnitudes.
-pub(crate) fn says(computed: &Computed, values: &Values) -> bool {
+/// How many instants `values` have.
+pub(crate) fn instants(values: &Values) -> usize {
     let instants: BTreeSet<i64> = values.keys().map(|(_, at, _)| *at).collect();
+    instants.len()
+}
+
+/// Whether `computed` counts `instants` and is else what `values` (of one hour)
+/// say: counts and extremes exactly, sums within 1e-12 of the sum of magnitudes.
+pub(crate) fn says(computed: &Computed, instants: usize, values: &Values) -> bool {
     let mut measures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for ((_, _, measure), value) in values {
         measures.entry(measure).or_default().push(*value);
     }
-    computed.count == instants.len() as u64
+    computed.count == instants as u64
         && computed.measures.len() == measures.len()
         && computed.measures.iter().all(|(name, stats)| {
             measures.get(name.as_str()).is_some_and(|values| {

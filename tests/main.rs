@@ -5,6 +5,9 @@
 )]
 
 mod cli;
+mod journal;
 mod mongodb;
+mod operation;
+mod pipeline;
 mod store_conformance;
 mod support;

@@ -80,7 +80,12 @@ impl LogReader {
         };
         let header = self
             .disk
-            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES)?;
+            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES);
+        let header = match header {
+            // Read to its end and released since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            header => header?,
+        };
         if header.is_empty() {
             let next = self.segment_of(seq)?;
             if next.segment == position.segment {

@@ -1,7 +1,6 @@
 //! A journal with its writer thread and the applier behind it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hourglass::apply::{Applier, Progress};
 use hourglass::buffer::{Buffer, WriterId};
@@ -89,15 +88,4 @@ impl Running {
         self.applier.await.unwrap().unwrap();
         self.progress.applied_end()
     }
-}
-
-/// Waits until `condition` holds; at most a minute.
-pub(super) async fn until(condition: impl Fn() -> bool) {
-    let waiting = async {
-        while !condition() {
-            tokio::task::yield_now().await;
-        }
-    };
-    let in_time = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-    assert!(in_time.is_ok(), "it never came to that");
 }

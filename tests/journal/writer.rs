@@ -5,8 +5,9 @@ use std::sync::Arc;
 use hourglass::journal::{AppendError, Journal, JournalError, JournalState};
 
 use super::builders::record;
-use super::running::{Running, until};
+use super::running::Running;
 use crate::support::sim_disk::{Fault, SimDisk};
+use crate::support::until::until;
 
 async fn append(journal: &Journal, number: u64) -> Result<u64, JournalError> {
     let record = record(number);

@@ -6,6 +6,8 @@
 
 mod cli;
 mod limits;
+mod loadgen;
+mod machine_temperature;
 mod mongodb;
 mod store_conformance;
 mod support;

@@ -13,7 +13,7 @@ use crate::support::site::Site;
 const AWKWARD: &str = r#"awkward"} 1 \n {x="#;
 
 pub(super) async fn the_page_of_metrics_is_what_prometheus_reads(site: &Site) {
-    let server = site.start().start();
+    let server = site.start().set("FLUSH__AGE_MAX", "100ms").start();
     send::in_order(&server, &rows(), 5_000).await;
     let awkward = json!([
         { "sensorId": AWKWARD, "humidity-of-awkward": 50 },

@@ -5,7 +5,14 @@
 )]
 
 mod cli;
+mod invariants;
+mod journal;
 mod limits;
+mod loadgen;
+mod machine_temperature;
+mod model;
 mod mongodb;
+mod operation;
+mod pipeline;
 mod store_conformance;
 mod support;

@@ -8,6 +8,7 @@
 
 pub mod args;
 pub mod check;
+pub mod command;
 pub mod cpu;
 pub mod exposition;
 pub mod fleet;

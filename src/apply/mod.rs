@@ -53,6 +53,12 @@ impl Progress {
         self.tail.durable_end().saturating_sub(self.applied_end())
     }
 
+    /// Whether the applier waits for memory.
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        self.tail.is_stalled()
+    }
+
     /// Whether every reading that was answered as accepted is in the buffer or
     /// the store. Ask before taking a snapshot of the buffer.
     #[must_use]
@@ -68,7 +74,9 @@ impl Progress {
         self.applied_end() < self.recovered_end && !self.tail.is_stalled()
     }
 
-    /// Resolves once everything durable when it is called is applied.
+    /// Resolves once everything durable when it is called is applied. It does
+    /// not resolve while the applier waits for memory that nobody frees, or when
+    /// it has ended early.
     pub async fn caught_up(&self) {
         let end = self.tail.durable_end();
         let mut changed = self.changed.subscribe();
@@ -172,8 +180,11 @@ impl Applier {
         };
         let Record::Batch { received_at, batch } = &record.record;
         if !self.buffer.has_room(batch.bytes()) {
+            // Once: what frees memory wakes the applier again.
+            if !self.tail.is_stalled() {
+                self.buffer.want_flush();
+            }
             self.tail.stall(&mut record);
-            self.buffer.want_flush();
             *held = Some(record);
             return Ok(Turn::Full);
         }

@@ -27,6 +27,19 @@ pub(super) struct Entry {
     pub(super) pending_since: Duration,
     /// When an element came last.
     pub(super) touched: Duration,
+    /// Since the store failed for this bucket alone.
+    pub(super) retry: Option<Retry>,
+}
+
+/// A bucket that the store failed for: when it is tried again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Retry {
+    /// By the clock's elapsed time.
+    pub(super) not_before: Duration,
+    /// The pause that led there.
+    pub(super) pause: Duration,
+    /// Whether waiting may help.
+    pub(super) is_passing: bool,
 }
 
 /// A lease under way: elements `[stored, end)`.
@@ -94,6 +107,14 @@ impl Entry {
         }
         self.pending_seq = Some(seq);
         true
+    }
+
+    /// Takes a flight back whose outcome nobody knows: what it carried is
+    /// pending again. Answers the sequence that is pinned no more.
+    pub(super) fn take_back(&mut self, flight: &Flight) -> Option<u64> {
+        let later = self.pending_seq.replace(flight.seq);
+        self.pending_since = flight.since;
+        later
     }
 
     /// The entry as the store's bucket says, with what was not stored merged

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::{BucketKey, HourStart, Micros, SensorId};
 use crate::store::{BucketVersion, BucketWrite, SensorSeen, StoredBucket};
 
-use super::entry::{DueReason, Entry, Flight};
+use super::entry::{DueReason, Entry, Flight, Retry};
 use super::plan::plan;
 use super::{Buffer, Pin, SENSOR_BYTES, lock};
 
@@ -36,9 +36,24 @@ pub struct Lease {
     pub reason: DueReason,
 }
 
+/// How long a bucket is left alone for which the store failed.
+#[derive(Debug, Clone, Copy)]
+pub struct RetryPauses {
+    /// The first pause; each further one is twice as long.
+    pub min: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
 impl DuePolicy {
     fn reason(&self, hour: HourStart, entry: &Entry) -> Option<DueReason> {
         if entry.flight.is_some() || entry.pending() == 0 {
+            return None;
+        }
+        if entry
+            .retry
+            .is_some_and(|retry| self.elapsed < retry.not_before)
+        {
             return None;
         }
         let pins = self
@@ -141,6 +156,7 @@ impl Buffer {
         let values = elements.values_before(flight.end) - elements.values_before(entry.stored);
         entry.stored = flight.end;
         entry.last = Some(flight.after);
+        entry.retry = None;
         self.pending_values
             .fetch_sub(values as u64, std::sync::atomic::Ordering::Relaxed);
         self.ledger.store(values as u64);
@@ -191,6 +207,7 @@ impl Buffer {
         let elements = entry.merge.elements();
         let values = elements.value_count() - elements.values_before(entry.stored);
         let rebased = entry.rebase(loaded);
+        entry.retry = None;
         self.account(before, entry.bytes());
         self.pending_values.fetch_sub(
             (values - rebased.pending) as u64,
@@ -216,11 +233,81 @@ impl Buffer {
         None
     }
 
+    /// Takes back the lease of `key` whose target is `target`, because the store
+    /// failed for this bucket while it serves others: its readings are pending
+    /// again, and no lease is given before a pause, twice as long each time.
+    /// Whether its write went in may be unknown; the fence of the next one
+    /// tells. `is_passing` says whether waiting may help. Answers whether this
+    /// is the first failure in a row.
+    pub fn set_aside(
+        &self,
+        key: &BucketKey,
+        target: BucketVersion,
+        elapsed: Duration,
+        pauses: RetryPauses,
+        is_passing: bool,
+    ) -> bool {
+        let mut shard = self.shard(&key.sensor);
+        let hours = shard.sensors.get_mut(&key.sensor);
+        let Some(entry) = hours.and_then(|hours| hours.hours.get_mut(&key.hour)) else {
+            return false;
+        };
+        let Some(flight) = entry
+            .flight
+            .take_if(|flight| flight.after.version == target)
+        else {
+            return false;
+        };
+        if let Some(later) = entry.take_back(&flight) {
+            self.pins.remove(later);
+        }
+        let before = entry.retry;
+        let pause = before.map_or(pauses.min, |retry| {
+            retry.pause.saturating_mul(2).min(pauses.max)
+        });
+        entry.retry = Some(Retry {
+            not_before: elapsed.saturating_add(pause),
+            pause,
+            is_passing,
+        });
+        before.is_none()
+    }
+
+    /// When the next bucket that was set aside is due again, by the clock's
+    /// elapsed time; only of those where waiting may help.
+    #[must_use]
+    pub fn next_retry(&self) -> Option<Duration> {
+        let retry_of = |entry: &Entry| {
+            let retry = entry.retry.filter(|retry| retry.is_passing)?;
+            (entry.pending() > 0 && entry.flight.is_none()).then_some(retry.not_before)
+        };
+        self.shards
+            .iter()
+            .filter_map(|shard| {
+                let shard = lock(shard);
+                let entries = shard.sensors.values().flat_map(|h| h.hours.values());
+                entries.filter_map(retry_of).min()
+            })
+            .min()
+    }
+
+    /// Buckets that are set aside.
+    #[must_use]
+    pub fn set_aside_buckets(&self) -> usize {
+        let count = |shard: &std::sync::Mutex<super::Shard>| -> usize {
+            let shard = lock(shard);
+            let entries = shard.sensors.values().flat_map(|h| h.hours.values());
+            entries.filter(|entry| entry.retry.is_some()).count()
+        };
+        self.shards.iter().map(count).sum()
+    }
+
     /// Forgets buckets that the store holds whole: those nobody has touched for
     /// `idle`, and while the buffer holds more than three quarters of its bound
     /// any, the oldest hour first.
     pub fn evict(&self, elapsed: Duration, idle: Duration) {
         let target = self.settings.bytes_max / 4 * 3;
+        let held = self.bytes();
         let mut clean: Vec<(HourStart, SensorId)> = Vec::new();
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -266,7 +353,11 @@ impl Buffer {
                 shard.sensors.shrink_to_fit();
             }
         }
-        self.freed.notify_waiters();
+        // Only then: who waits for room asks for a flush when there is none, and
+        // that leads here again.
+        if self.bytes() < held {
+            self.freed.notify_waiters();
+        }
     }
 
     fn forget(&self, entry: &Entry) {

@@ -19,14 +19,14 @@ mod snapshot;
 
 pub use conflicts::ConflictRecord;
 pub use entry::DueReason;
-pub use flushing::{DuePolicy, Lease};
+pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use pins::Pin;
 pub use plan::WriterId;
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,6 +58,8 @@ pub struct Buffer {
     part_bytes_max: Option<usize>,
     freed: Notify,
     wanted: Notify,
+    /// A batch waits for room, however little is pending.
+    starved: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -102,6 +104,7 @@ impl Buffer {
             part_bytes_max,
             freed: Notify::new(),
             wanted: Notify::new(),
+            starved: AtomicBool::new(false),
         }
     }
 
@@ -113,6 +116,7 @@ impl Buffer {
     /// Moves one durable batch in. `seq` is its place in the journal; `elapsed`
     /// the clock's, from which the age of what it leaves pending is counted.
     pub fn apply(&self, seq: u64, received_at: Micros, batch: &Batch, elapsed: Duration) {
+        self.starved.store(false, Relaxed);
         let mut readings = batch.readings().peekable();
         while let Some(first) = readings.next() {
             let sensor = first.sensor();
@@ -181,12 +185,15 @@ impl Buffer {
     }
 
     /// Whether flushing should not wait for age: what waits for the store takes
-    /// half the budget, or nearly nothing is left of it.
+    /// half the budget, nearly nothing is left of it, or what is left is too
+    /// little for a batch that waits.
     #[must_use]
     pub fn is_pressed(&self) -> bool {
         let pending = self.pending_values.load(Relaxed) as usize * PENDING_VALUE_BYTES;
         let bytes_max = self.settings.bytes_max;
-        pending > bytes_max / 2 || self.bytes.load(Relaxed) > bytes_max / 10 * 9
+        pending > bytes_max / 2
+            || self.bytes.load(Relaxed) > bytes_max / 10 * 9
+            || self.starved.load(Relaxed)
     }
 
     /// Resolves when bytes were given back after it was created.
@@ -199,8 +206,10 @@ impl Buffer {
         self.wanted.notified()
     }
 
-    /// Asks for a flush before its time.
+    /// A batch found no room: asks for a flush before its time, of everything
+    /// until a batch comes in.
     pub fn want_flush(&self) {
+        self.starved.store(true, Relaxed);
         self.wanted.notify_one();
     }
 

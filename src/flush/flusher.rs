@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Backoff, FlushRound, RoundTurn};
 use crate::apply::Progress;
-use crate::buffer::{Buffer, DuePolicy};
+use crate::buffer::{Buffer, DuePolicy, RetryPauses};
 use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::journal::Journal;
@@ -17,6 +17,9 @@ use crate::store::{Store, StoreError};
 
 /// How often the flusher looks for buckets that came of age.
 const TICK: Duration = Duration::from_millis(500);
+
+/// The shortest pause of a stop that waits for buckets that were set aside.
+const RETRY_PAUSE_MIN: Duration = Duration::from_millis(1);
 
 /// A bucket that is wholly stored and that nobody touched for this long is
 /// forgotten.
@@ -82,6 +85,9 @@ pub struct Flusher {
     parts: FlusherParts,
     settings: FlushSettings,
     workers: JoinSet<()>,
+    /// Whether a round ended since the buffer was last looked over: before that
+    /// there is nothing more to evict.
+    has_flushed: bool,
 }
 
 impl Flusher {
@@ -92,6 +98,7 @@ impl Flusher {
             parts,
             settings,
             workers: JoinSet::new(),
+            has_flushed: false,
         }
     }
 
@@ -104,8 +111,13 @@ impl Flusher {
             let buffer = Arc::clone(&self.parts.buffer);
             tokio::select! {
                 () = stop.cancelled() => break,
-                _ = tick.tick() => self.look_after_memory(),
-                () = buffer.wanted() => self.look_after_memory(),
+                _ = tick.tick() => {
+                    self.look_after_memory();
+                    // What is applied may all be stored already (duplicates):
+                    // no round tells the journal so.
+                    self.release().await;
+                }
+                () = buffer.wanted() => self.make_room(),
                 Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
                     self.after_round(ended).await;
                 }
@@ -118,16 +130,34 @@ impl Flusher {
         self.drain(&deadline).await;
     }
 
-    /// Flushes everything until nothing is left or the deadline is over.
+    /// Flushes everything until nothing is left or the deadline is over: what
+    /// the applier has not moved in yet too, and what was set aside and may go
+    /// in later.
     async fn drain(&mut self, deadline: &CancellationToken) {
-        loop {
-            if !deadline.is_cancelled() {
-                self.start_rounds(deadline, true);
+        let parts = self.parts.clone();
+        while !deadline.is_cancelled() {
+            self.start_rounds(deadline, true);
+            let retry = parts.buffer.next_retry();
+            let is_behind = parts.progress.lag() > 0;
+            if self.workers.is_empty() && !is_behind && retry.is_none() {
+                break;
             }
-            match self.workers.join_next().await {
-                Some(ended) => self.after_round(ended).await,
-                None => break,
+            let pause = retry.map_or(TICK, |at| {
+                at.saturating_sub(parts.clock.elapsed())
+                    .clamp(RETRY_PAUSE_MIN, TICK)
+            });
+            tokio::select! {
+                () = deadline.cancelled() => {}
+                Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
+                    self.after_round(ended).await;
+                }
+                () = parts.buffer.wanted() => self.make_room(),
+                () = parts.progress.caught_up(), if is_behind => {}
+                () = tokio::time::sleep(pause), if retry.is_some() => {}
             }
+        }
+        while let Some(ended) = self.workers.join_next().await {
+            self.after_round(ended).await;
         }
         if !deadline.is_cancelled() {
             self.tell_silent_sensors().await;
@@ -135,15 +165,24 @@ impl Flusher {
         self.release().await;
     }
 
-    fn look_after_memory(&self) {
+    fn look_after_memory(&mut self) {
+        self.has_flushed = false;
         self.parts
             .buffer
             .evict(self.parts.clock.elapsed(), FORGET_AFTER);
     }
 
+    /// The applier waits for memory, or soon will.
+    fn make_room(&mut self) {
+        if self.has_flushed {
+            self.look_after_memory();
+        }
+    }
+
     /// Starts rounds while buckets are due and workers are free.
     fn start_rounds(&mut self, deadline: &CancellationToken, everything: bool) {
         let parts = &self.parts;
+        let everything = everything || parts.progress.is_stalled();
         while self.workers.len() < self.settings.in_flight_max {
             let policy = DuePolicy {
                 hour: parts.clock.now().hour(),
@@ -158,7 +197,7 @@ impl Flusher {
                 break;
             }
             let worker = run_round(
-                FlushRound::new(leases),
+                FlushRound::new(leases).with_pauses(RetryPauses::from(&self.settings)),
                 self.parts.clone(),
                 Backoff::new(self.settings.retry_min, self.settings.retry_max),
                 deadline.clone(),
@@ -181,6 +220,10 @@ impl Flusher {
             && error.is_panic()
         {
             std::panic::resume_unwind(error.into_panic());
+        }
+        self.has_flushed = true;
+        if self.parts.buffer.is_pressed() || self.parts.progress.is_stalled() {
+            self.look_after_memory();
         }
         self.release().await;
     }
@@ -243,10 +286,8 @@ async fn run_round(
                 parts.health.succeeded(&*parts.store);
                 backoff.reset();
             }
-            RoundTurn::Done => {
-                parts.health.succeeded(&*parts.store);
-                return;
-            }
+            RoundTurn::Refused(error) => tracing::debug!(%error, "a flush was refused"),
+            RoundTurn::Done => return,
             RoundTurn::Failed(error) => {
                 parts.health.failed(&error);
                 tracing::debug!(%error, "a flush failed");

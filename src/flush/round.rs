@@ -1,12 +1,19 @@
-//! One round: many leased buckets until each is confirmed or re-based.
+//! One round: many leased buckets until each is confirmed, re-based or set
+//! aside.
+//!
+//! One bad bucket never blocks others. Where the store fails for some buckets
+//! of a call, these are set aside (pending again, due after a pause of their
+//! own) and the round goes on. Where it refuses a call as a whole, the call is
+//! halved until the buckets that it is about are found.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use metrics::{counter, histogram};
 
-use crate::buffer::{Buffer, Lease, Pin};
+use crate::buffer::{Buffer, Lease, Pin, RetryPauses};
 use crate::clock::Clock;
+use crate::config::FlushSettings;
 use crate::metrics::names;
 use crate::model::BucketKey;
 use crate::store::{
@@ -17,21 +24,39 @@ use crate::store::{
 /// hold more than these in memory.
 const LOADS_AT_ONCE: usize = 100;
 
+/// After this many refusals in a row the store is taken to refuse everything:
+/// enough to halve the largest round twice over.
+const REFUSALS_MAX: u32 = 40;
+
+/// Buckets set aside by one round that the log names.
+const NAMED_MAX: u32 = 5;
+
 /// The state of a round. Every turn makes one call to the store; a turn that
 /// failed is made again, and does no harm.
 #[derive(Debug)]
 pub struct FlushRound {
-    writes: Vec<BucketWrite>,
-    fenced: Vec<(BucketKey, BucketVersion)>,
+    /// Calls to make, the next one last.
+    writes: Vec<Vec<BucketWrite>>,
+    /// Loads to make, the next one last.
+    fenced: Vec<Vec<(BucketKey, BucketVersion)>>,
     pins: Vec<Pin>,
-    seen: Vec<SensorSeen>,
+    /// Calls to make, the next one last.
+    seen: Vec<Vec<SensorSeen>>,
+    /// What was told, or never can be.
+    told: Vec<SensorSeen>,
+    refusals: u32,
+    named: u32,
+    pauses: RetryPauses,
 }
 
 /// What a turn of a round came to.
 #[derive(Debug)]
 pub enum RoundTurn {
-    /// There is more to do.
+    /// The store did as it was asked, and there is more to do.
     More,
+    /// The store refused what the call was about. Smaller calls follow, or the
+    /// bucket is set aside.
+    Refused(StoreError),
     /// Try again later.
     Failed(StoreError),
     /// Everything is confirmed or pending again.
@@ -48,11 +73,22 @@ impl FlushRound {
             histogram!(names::FLUSH_READINGS).record(write.elements.len() as f64);
         }
         Self {
-            writes,
+            writes: vec![writes],
             fenced: Vec::new(),
             pins: Vec::new(),
             seen: Vec::new(),
+            told: Vec::new(),
+            refusals: 0,
+            named: 0,
+            pauses: RetryPauses::from(&FlushSettings::default()),
         }
+    }
+
+    /// The same with pauses of its own for buckets that are set aside.
+    #[must_use]
+    pub fn with_pauses(mut self, pauses: RetryPauses) -> Self {
+        self.pauses = pauses;
+        self
     }
 
     /// One call to the store: write, then load what was fenced, then tell when
@@ -63,59 +99,74 @@ impl FlushRound {
         buffer: &Buffer,
         clock: &dyn Clock,
     ) -> RoundTurn {
-        if !self.fenced.is_empty() {
+        if has_next(&mut self.fenced) {
             return self.load(store, buffer, clock).await;
         }
-        if !self.writes.is_empty() {
-            return self.write(store, buffer).await;
+        if has_next(&mut self.writes) {
+            return self.write(store, buffer, clock).await;
         }
-        if !self.seen.is_empty()
-            && let Err(error) = store.touch(&self.seen).await
-        {
-            return RoundTurn::Failed(error);
+        if has_next(&mut self.seen) {
+            return self.touch(store).await;
         }
-        buffer.settle(&self.pins, &self.seen);
+        buffer.settle(&self.pins, &self.told);
         self.pins.clear();
-        self.seen.clear();
+        self.told.clear();
         RoundTurn::Done
     }
 
-    async fn write(&mut self, store: &Arc<dyn Store>, buffer: &Buffer) -> RoundTurn {
+    async fn write(
+        &mut self,
+        store: &Arc<dyn Store>,
+        buffer: &Buffer,
+        clock: &dyn Clock,
+    ) -> RoundTurn {
         let started = Instant::now();
-        let outcomes = match store.write(&self.writes).await {
+        let written = store.write(next(&self.writes)).await;
+        // Not before: a turn that is dropped half-way is made again.
+        let writes = self.writes.pop().unwrap_or_default();
+        let outcomes = match written {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 histogram!(names::FLUSH_SECONDS, "outcome" => "failed").record(started.elapsed());
                 counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
-                return RoundTurn::Failed(error);
+                return match self.narrow(writes, error, |round| &mut round.writes) {
+                    Narrowed::Turn(turn) => turn,
+                    Narrowed::GiveUp(writes, error) => {
+                        for write in &writes {
+                            self.set_aside(&write.key, write.target, &error, buffer, clock);
+                        }
+                        RoundTurn::Refused(error)
+                    }
+                    Narrowed::Everything(writes, error) => {
+                        let rest = self.writes.drain(..).flatten().chain(writes);
+                        for write in rest.collect::<Vec<_>>() {
+                            self.set_aside(&write.key, write.target, &error, buffer, clock);
+                        }
+                        RoundTurn::Failed(error)
+                    }
+                };
             }
         };
         histogram!(names::FLUSH_SECONDS, "outcome" => "answered").record(started.elapsed());
-        let mut failure = None;
-        let mut again = Vec::new();
+        self.refusals = 0;
+        let mut fenced = Vec::new();
         let mut outcomes = outcomes.into_iter();
-        for write in self.writes.drain(..) {
-            match outcomes.next() {
-                Some(WriteOutcome::Stored) => {
+        for write in writes {
+            match outcomes.next().unwrap_or_else(|| unanswered(&**store)) {
+                WriteOutcome::Stored => {
                     let confirmed = buffer.confirm(&write.key, write.target);
-                    note(&mut self.pins, &mut self.seen, confirmed);
+                    self.note(confirmed);
                 }
-                Some(WriteOutcome::Fenced) => self.fenced.push((write.key, write.target)),
-                Some(WriteOutcome::Failed(error)) => {
-                    counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
-                    failure = Some(error);
-                    again.push(write);
+                WriteOutcome::Fenced => fenced.push((write.key, write.target)),
+                WriteOutcome::Failed(error) => {
+                    self.set_aside(&write.key, write.target, &error, buffer, clock);
                 }
-                // A store that answers too few leaves the outcome unknown.
-                None => again.push(write),
             }
         }
-        self.writes = again;
-        counter!(names::FLUSH_FENCED_TOTAL).increment(self.fenced.len() as u64);
-        match failure {
-            Some(error) => RoundTurn::Failed(error),
-            None => RoundTurn::More,
-        }
+        counter!(names::FLUSH_FENCED_TOTAL).increment(fenced.len() as u64);
+        let loads = fenced.chunks(LOADS_AT_ONCE).rev().map(<[_]>::to_vec);
+        self.fenced.extend(loads);
+        RoundTurn::More
     }
 
     async fn load(
@@ -124,32 +175,158 @@ impl FlushRound {
         buffer: &Buffer,
         clock: &dyn Clock,
     ) -> RoundTurn {
-        let count = self.fenced.len().min(LOADS_AT_ONCE);
-        let keys: Vec<BucketKey> = self.fenced[..count]
-            .iter()
-            .map(|(key, _)| key.clone())
-            .collect();
-        let loaded = match store.load(&keys).await {
+        let keys = next(&self.fenced).iter().map(|(key, _)| key.clone());
+        let loaded = store.load(&keys.collect::<Vec<_>>()).await;
+        let fenced = self.fenced.pop().unwrap_or_default();
+        let loaded = match loaded {
             Ok(loaded) => loaded,
-            Err(error) => return RoundTurn::Failed(error),
+            Err(error) => {
+                counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
+                return match self.narrow(fenced, error, |round| &mut round.fenced) {
+                    Narrowed::Turn(turn) => turn,
+                    Narrowed::GiveUp(fenced, error) => {
+                        for (key, target) in &fenced {
+                            self.set_aside(key, *target, &error, buffer, clock);
+                        }
+                        RoundTurn::Refused(error)
+                    }
+                    Narrowed::Everything(fenced, error) => {
+                        let rest = self.fenced.drain(..).flatten().chain(fenced);
+                        for (key, target) in rest.collect::<Vec<_>>() {
+                            self.set_aside(&key, target, &error, buffer, clock);
+                        }
+                        RoundTurn::Failed(error)
+                    }
+                };
+            }
         };
-        for ((key, target), bucket) in self.fenced.drain(..count).zip(loaded) {
+        self.refusals = 0;
+        for ((key, target), bucket) in fenced.into_iter().zip(loaded) {
             let bucket: Option<&StoredBucket> = bucket.as_ref();
             let confirmed = buffer.rebase(&key, target, bucket, clock.now());
-            note(&mut self.pins, &mut self.seen, confirmed);
+            self.note(confirmed);
         }
         RoundTurn::More
     }
+
+    /// Tells when sensors were last heard of. The journal is released after it;
+    /// a sensor whose record alone the store cannot keep holds nobody up.
+    async fn touch(&mut self, store: &Arc<dyn Store>) -> RoundTurn {
+        let touched = store.touch(next(&self.seen)).await;
+        let seen = self.seen.pop().unwrap_or_default();
+        match touched {
+            Ok(()) => {
+                self.refusals = 0;
+                self.told.extend(seen);
+                RoundTurn::More
+            }
+            Err(error) => match self.narrow(seen, error, |round| &mut round.seen) {
+                Narrowed::Turn(turn) => turn,
+                Narrowed::GiveUp(seen, error) => {
+                    for seen in &seen {
+                        tracing::error!(sensor = %seen.sensor, %error, "the store cannot keep when a sensor was last heard of");
+                    }
+                    self.told.extend(seen);
+                    RoundTurn::Refused(error)
+                }
+                Narrowed::Everything(seen, error) => {
+                    self.seen.push(seen);
+                    RoundTurn::Failed(error)
+                }
+            },
+        }
+    }
+
+    /// What to do about a call over `items` that failed as a whole.
+    fn narrow<T>(
+        &mut self,
+        mut items: Vec<T>,
+        error: StoreError,
+        calls: impl FnOnce(&mut Self) -> &mut Vec<Vec<T>>,
+    ) -> Narrowed<T> {
+        if matches!(error, StoreError::Unavailable { .. }) {
+            calls(self).push(items);
+            return Narrowed::Turn(RoundTurn::Failed(error));
+        }
+        self.refusals += 1;
+        if self.refusals >= REFUSALS_MAX {
+            self.refusals = 0;
+            return Narrowed::Everything(items, error);
+        }
+        if items.len() < 2 {
+            return Narrowed::GiveUp(items, error);
+        }
+        let second = items.split_off(items.len() / 2);
+        calls(self).extend([second, items]);
+        Narrowed::Turn(RoundTurn::Refused(error))
+    }
+
+    fn set_aside(
+        &mut self,
+        key: &BucketKey,
+        target: BucketVersion,
+        error: &StoreError,
+        buffer: &Buffer,
+        clock: &dyn Clock,
+    ) {
+        counter!(names::FLUSH_SET_ASIDE_TOTAL).increment(1);
+        let is_passing = matches!(error, StoreError::Unavailable { .. });
+        let is_first = buffer.set_aside(key, target, clock.elapsed(), self.pauses, is_passing);
+        if is_first && self.named < NAMED_MAX {
+            self.named += 1;
+            tracing::warn!(bucket = %key, %error, "the store fails for one bucket; its readings stay in the journal and it is tried again");
+        }
+    }
+
+    /// Keeps what a confirmation leaves to do at the end of the round.
+    fn note(&mut self, confirmed: Option<(Pin, Option<SensorSeen>)>) {
+        let Some((pin, heard)) = confirmed else {
+            return;
+        };
+        self.pins.push(pin);
+        if let Some(heard) = heard {
+            match self.seen.first_mut() {
+                Some(seen) => seen.push(heard),
+                None => self.seen.push(vec![heard]),
+            }
+        }
+    }
 }
 
-/// Keeps what a confirmation leaves to do at the end of the round.
-fn note(
-    pins: &mut Vec<Pin>,
-    seen: &mut Vec<SensorSeen>,
-    confirmed: Option<(Pin, Option<SensorSeen>)>,
-) {
-    if let Some((pin, heard)) = confirmed {
-        pins.push(pin);
-        seen.extend(heard);
+/// What follows from a call that failed as a whole.
+enum Narrowed<T> {
+    /// What it was about is put back, whole or in halves.
+    Turn(RoundTurn),
+    /// It is about these alone.
+    GiveUp(Vec<T>, StoreError),
+    /// The store refuses everything.
+    Everything(Vec<T>, StoreError),
+}
+
+/// Whether there is a next call that is about anything.
+fn has_next<T>(calls: &mut Vec<Vec<T>>) -> bool {
+    while calls.pop_if(|items| items.is_empty()).is_some() {}
+    !calls.is_empty()
+}
+
+/// What the next call is about.
+fn next<T>(calls: &[Vec<T>]) -> &[T] {
+    calls.last().map_or(&[], Vec::as_slice)
+}
+
+/// A store that answers too few leaves the outcome unknown.
+fn unanswered(store: &dyn Store) -> WriteOutcome {
+    WriteOutcome::Failed(StoreError::Unavailable {
+        store: store.name(),
+        reason: "it did not say what became of a write".to_owned(),
+    })
+}
+
+impl From<&FlushSettings> for RetryPauses {
+    fn from(settings: &FlushSettings) -> Self {
+        Self {
+            min: settings.retry_min,
+            max: settings.retry_max,
+        }
     }
 }

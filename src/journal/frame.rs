@@ -123,14 +123,16 @@ pub fn read_group(bytes: &[u8]) -> Option<Group<'_>> {
     })
 }
 
-/// Whether a sound group starts anywhere in `bytes`.
+/// Whether a sound group of records from `seq` on starts anywhere in `bytes`.
+/// The sequence keeps out what only looks like a group inside a torn record.
 #[must_use]
-pub fn has_group(bytes: &[u8]) -> bool {
+pub fn has_group(bytes: &[u8], seq: u64) -> bool {
     bytes
         .windows(GROUP_MAGIC.len())
         .enumerate()
         .filter(|(_, window)| *window == GROUP_MAGIC)
-        .any(|(at, _)| bytes.get(at..).and_then(read_group).is_some())
+        .filter_map(|(at, _)| bytes.get(at..).and_then(read_group))
+        .any(|group| group.first_seq >= seq && group.count > 0)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -166,9 +168,13 @@ mod tests {
     #[test]
     fn a_group_is_found_behind_garbage() {
         let mut bytes = b"HGRPxxHG".to_vec();
-        assert!(!has_group(&bytes));
-        write_group(&mut bytes, 1, [b"r".as_slice()].into_iter());
-        assert!(has_group(&bytes));
+        assert!(!has_group(&bytes, 0));
+        write_group(&mut bytes, 7, [b"r".as_slice()].into_iter());
+        assert!(has_group(&bytes, 7));
+        assert!(
+            !has_group(&bytes, 8),
+            "one of earlier records proves nothing"
+        );
     }
 
     #[test]

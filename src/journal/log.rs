@@ -19,7 +19,10 @@ pub struct Log {
     current: Segment,
     file: Box<dyn DiskFile>,
     next_seq: u64,
-    poisoned: bool,
+    /// Why it takes no more writes.
+    poisoned: Option<String>,
+    /// Whether a removed segment's name may come back after a power cut.
+    removal_unsynced: bool,
     buffer: Vec<u8>,
 }
 
@@ -107,13 +110,15 @@ pub enum LogError {
     },
 }
 
-/// Why a group was not appended; nothing of it is durable or ever read back.
+/// Why a group was not appended.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AppendError {
-    /// The disk has no room. The log is sound; the next append may succeed.
+    /// The disk has no room. Nothing of the group is ever read back, the log is
+    /// sound, and the next append may succeed.
     #[error("the journal's disk is full: {0}")]
     NoRoom(String),
-    /// A sync failed, now or before: nothing can be made durable any more.
+    /// A write or sync failed, now or before: nothing can be made durable any
+    /// more. Whether the group that failed first is durable is unknown.
     #[error(
         "the journal cannot be written since a write or sync failed ({0}); restart hourglass once the disk is sound"
     )]
@@ -181,7 +186,8 @@ impl Log {
             current,
             file,
             next_seq,
-            poisoned: false,
+            poisoned: None,
+            removal_unsynced: false,
             buffer: Vec::new(),
         };
         Ok((log, recovered))
@@ -210,13 +216,13 @@ impl Log {
     /// sequence that is returned, the others follow.
     ///
     /// # Errors
-    /// [`AppendError`]; then no record of the group is durable.
+    /// [`AppendError`].
     pub fn append<'a>(
         &mut self,
         records: impl ExactSizeIterator<Item = &'a [u8]>,
     ) -> Result<u64, AppendError> {
-        if self.poisoned {
-            return Err(AppendError::Poisoned("earlier".into()));
+        if let Some(reason) = &self.poisoned {
+            return Err(AppendError::Poisoned(reason.clone()));
         }
         if self.current.bytes >= self.segment_bytes_max {
             self.roll()?;
@@ -229,8 +235,11 @@ impl Log {
             return Err(self.undo_append(&error));
         }
         if let Err(error) = self.file.sync() {
-            self.poisoned = true;
-            return Err(AppendError::Poisoned(error.to_string()));
+            // So that a restart does not read back what was refused. The disk
+            // may not do that any more either: then it is read back, and a
+            // repeated reading is a duplicate.
+            drop(self.file.cut(self.current.bytes));
+            return Err(self.poison(&error));
         }
         let bytes = self.buffer.len() as u64;
         self.space.take(bytes);
@@ -247,29 +256,54 @@ impl Log {
             Ok(()) if error.kind() == io::ErrorKind::StorageFull => {
                 AppendError::NoRoom(error.to_string())
             }
-            _ => {
-                self.poisoned = true;
-                AppendError::Poisoned(error.to_string())
-            }
+            _ => self.poison(error),
         }
     }
 
-    /// Removes the segments in which every record is below `low_water`.
+    fn poison(&mut self, error: &io::Error) -> AppendError {
+        let reason = error.to_string();
+        self.poisoned = Some(reason.clone());
+        AppendError::Poisoned(reason)
+    }
+
+    /// Removes the segments in which every record is below `low_water`. The one
+    /// that is written to goes too once it is a good part of all there may be:
+    /// otherwise it could fill the journal's bound for good, as nothing could be
+    /// appended that would begin the next.
     ///
     /// # Errors
     /// What the disk says; the segments stay and are removed by a later call.
     pub fn release(&mut self, low_water: u64) -> io::Result<()> {
-        let mut removed = false;
-        while let Some(segment) = self.closed.front().filter(|s| s.end_seq <= low_water) {
+        self.remove_confirmed(low_water)?;
+        let large = self.segment_bytes_max.min(self.space.bytes_max() / 8);
+        if self.current.bytes >= large && self.is_confirmed(low_water) {
+            self.roll().map_err(io::Error::other)?;
+            self.remove_confirmed(low_water)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the current segment has records, all of them below `low_water`.
+    fn is_confirmed(&self, low_water: u64) -> bool {
+        let has_records = self.current.first_seq < self.current.end_seq;
+        has_records && self.current.end_seq <= low_water && self.poisoned.is_none()
+    }
+
+    fn remove_confirmed(&mut self, low_water: u64) -> io::Result<()> {
+        loop {
+            // One removal after the other: a power cut may bring back any name
+            // that was not synced, and a gap would stop the next start.
+            if self.removal_unsynced {
+                self.disk.sync_names()?;
+                self.removal_unsynced = false;
+            }
+            let Some(segment) = self.closed.front().filter(|s| s.end_seq <= low_water) else {
+                return Ok(());
+            };
             self.disk.remove(&segment.name)?;
+            self.removal_unsynced = true;
             self.space.give_back(segment.bytes);
             self.closed.pop_front();
-            removed = true;
-        }
-        if removed {
-            self.disk.sync_names()
-        } else {
-            Ok(())
         }
     }
 
@@ -279,12 +313,16 @@ impl Log {
     /// # Errors
     /// As [`Log::append`] and [`Log::release`].
     pub fn finish(&mut self, low_water: u64) -> Result<(), AppendError> {
-        let has_records = self.current.first_seq < self.current.end_seq;
-        if has_records && self.current.end_seq <= low_water && !self.poisoned {
+        let removed = |log: &mut Self| {
+            log.remove_confirmed(low_water)
+                .map_err(|error| AppendError::NoRoom(error.to_string()))
+        };
+        removed(self)?;
+        if self.is_confirmed(low_water) {
             self.roll()?;
+            removed(self)?;
         }
-        self.release(low_water)
-            .map_err(|error| AppendError::NoRoom(error.to_string()))
+        Ok(())
     }
 
     /// Begins a new segment.
@@ -303,10 +341,7 @@ impl Log {
                 drop(self.disk.remove(&segment_name(self.next_seq)));
                 Err(AppendError::NoRoom(error.to_string()))
             }
-            Err(error) => {
-                self.poisoned = true;
-                Err(AppendError::Poisoned(error.to_string()))
-            }
+            Err(error) => Err(self.poison(&error)),
         }
     }
 }
@@ -355,9 +390,17 @@ fn scan(
         .read_at(&name, 0, usize::try_from(len).unwrap_or(usize::MAX))
         .map_err(failed("read"))?;
     let Some(first_seq) = frame::read_segment_header(&bytes).filter(|seq| *seq == named_seq) else {
+        if let Some(expected) = expected.filter(|seq| *seq != named_seq) {
+            return Err(LogError::Gap {
+                segment: name,
+                found: named_seq,
+                expected,
+            });
+        }
         // The header is synced before any group is written.
-        if is_last && !frame::has_group(&bytes) {
+        if is_last && !frame::has_group(&bytes, named_seq) {
             disk.remove(&name).map_err(failed("cleaned"))?;
+            recovered.end_seq = named_seq;
             recovered.torn = Some(TornTail {
                 segment: name,
                 offset: 0,
@@ -387,9 +430,10 @@ fn scan(
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let Some(group) = frame::read_group(rest).filter(|g| g.first_seq == segment.end_seq) else {
-            // A later segment or a later group proves that this was durable.
-            let behind = rest.get(1..).unwrap_or_default();
-            if !is_last || frame::has_group(behind) {
+            // A later segment or a later group proves that this was durable, and
+            // so does a group that is sound but of another place.
+            let is_misplaced = frame::read_group(rest).is_some();
+            if !is_last || is_misplaced || frame::has_group(rest, segment.end_seq + 1) {
                 return Err(LogError::Damaged {
                     segment: segment.name,
                     offset: at as u64,
@@ -416,7 +460,20 @@ fn scan(
             recovered.first_seq.get_or_insert(segment.end_seq);
             segment.end_seq += 1;
         }
+        if segment.end_seq != group.first_seq + u64::from(group.count) {
+            return Err(LogError::Damaged {
+                segment: segment.name,
+                offset: at as u64,
+            });
+        }
         at += group.bytes;
+    }
+    if is_last && recovered.torn.is_none() {
+        // What was written may never have been synced: the process may have
+        // been killed before. From here on it counts as durable, and the next
+        // segment goes on behind it.
+        disk.truncate(&segment.name, at as u64)
+            .map_err(failed("synced"))?;
     }
     segment.bytes = at as u64;
     Ok(Some(segment))

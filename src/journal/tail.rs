@@ -134,16 +134,16 @@ impl Tail {
         let mut state = self.lock();
         state.stalled = true;
         state.promise(held);
-        let mut queue = std::mem::take(&mut state.queue);
-        for (record, _) in &mut queue {
-            state.promise(record);
-        }
-        state.queue = queue;
+        state.promise_all();
     }
 
-    /// No more records will come.
+    /// No more records will come. Whoever still waits is answered now: the
+    /// applier may be stopped before it gets that far.
     pub fn close(&self) {
-        self.lock().closed = true;
+        let mut state = self.lock();
+        state.closed = true;
+        state.promise_all();
+        drop(state);
         self.changed.notify_waiters();
     }
 
@@ -173,6 +173,14 @@ impl Tail {
 }
 
 impl State {
+    fn promise_all(&mut self) {
+        let mut queue = std::mem::take(&mut self.queue);
+        for (record, _) in &mut queue {
+            self.promise(record);
+        }
+        self.queue = queue;
+    }
+
     fn promise(&mut self, record: &mut TailRecord) {
         self.promised_end = self.promised_end.max(record.seq + 1);
         if let Some(reply) = record.reply.take() {

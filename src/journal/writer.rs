@@ -101,6 +101,7 @@ impl Journal {
         let oldest_segment_end = Arc::new(AtomicU64::new(log.oldest_segment_end()));
         let writer = Writer {
             log,
+            is_refusing: false,
             ledger,
             tail: Arc::clone(&tail),
             state: state_sender,
@@ -194,6 +195,12 @@ impl Journal {
         &self.space
     }
 
+    /// Requests that wait for the writer.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.commands.max_capacity() - self.commands.capacity()
+    }
+
     /// Segments on disk.
     #[must_use]
     pub fn segments(&self) -> u64 {
@@ -209,6 +216,8 @@ impl Journal {
 
 struct Writer {
     log: Log,
+    /// Whether the last group was refused; said once.
+    is_refusing: bool,
     ledger: Arc<Ledger>,
     tail: Arc<Tail>,
     state: watch::Sender<JournalState>,
@@ -247,10 +256,7 @@ impl Writer {
                 self.commit(std::mem::take(&mut group));
             }
             if let Some((low_water, done)) = end {
-                if let Err(error) = self.log.finish(low_water) {
-                    tracing::warn!(%error, "the journal could not be tidied at the stop; the next start reads it again");
-                }
-                self.tail.close();
+                self.finish(low_water, commands);
                 if done.send(()).is_err() {
                     tracing::debug!("nobody waits for the end of the journal");
                 }
@@ -258,7 +264,22 @@ impl Writer {
             }
             self.publish();
         }
-        self.tail.close();
+    }
+
+    /// The last act. A sender that was about to enqueue is waited for and told,
+    /// so that none waits for ever.
+    fn finish(&mut self, low_water: u64, mut commands: mpsc::Receiver<Command>) {
+        if let Err(error) = self.log.finish(low_water) {
+            tracing::warn!(%error, "the journal could not be tidied at the stop; the next start reads it again");
+        }
+        self.publish();
+        commands.close();
+        while let Some(command) = commands.blocking_recv() {
+            if let Command::Append(append) = command {
+                let Record::Batch { batch, .. } = &append.record;
+                self.ledger.refuse_items(batch.len() as u64);
+            }
+        }
     }
 
     fn commit(&mut self, group: Vec<Append>) {
@@ -269,6 +290,9 @@ impl Writer {
         match appended {
             Ok(first) => {
                 self.publish();
+                if std::mem::take(&mut self.is_refusing) {
+                    tracing::info!("the journal takes writes again");
+                }
                 let ledger = Arc::clone(&self.ledger);
                 let durable = group.into_iter().zip(first..).map(|(append, seq)| {
                     let Append {
@@ -291,13 +315,7 @@ impl Writer {
                 self.tail.push(durable);
             }
             Err(error) => {
-                if matches!(error, AppendError::Poisoned(_)) {
-                    tracing::error!(%error, "the journal takes no more writes");
-                    self.state
-                        .send_replace(JournalState::Poisoned(error.to_string()));
-                } else {
-                    tracing::warn!(%error, "a group was refused");
-                }
+                self.refuse(&error);
                 for append in group {
                     let Record::Batch { batch, .. } = &append.record;
                     self.ledger.refuse_items(batch.len() as u64);
@@ -309,10 +327,40 @@ impl Writer {
         }
     }
 
+    /// Says once why groups are refused.
+    fn refuse(&mut self, error: &AppendError) {
+        let is_first = !std::mem::replace(&mut self.is_refusing, true);
+        match error {
+            AppendError::NoRoom(_) if is_first => {
+                tracing::warn!(%error, "readings are refused until there is room");
+            }
+            AppendError::NoRoom(_) => {}
+            AppendError::Poisoned(_) => {
+                let poisoned = JournalState::Poisoned(error.to_string());
+                let is_news = |state: &mut JournalState| {
+                    let is_news = *state == JournalState::Writing;
+                    *state = poisoned;
+                    is_news
+                };
+                if self.state.send_if_modified(is_news) {
+                    tracing::error!(%error, "the journal takes no more writes");
+                }
+            }
+        }
+    }
+
     fn publish(&self) {
         self.segments
             .store(self.log.segments() as u64, Ordering::Relaxed);
         self.oldest_segment_end
             .store(self.log.oldest_segment_end(), Ordering::Relaxed);
+    }
+}
+
+/// However the thread ends, a panic included, the applier is told: it ends then
+/// too, and the service notices.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.tail.close();
     }
 }

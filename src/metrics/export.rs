@@ -92,6 +92,10 @@ pub fn describe() {
             "Flush commands that failed and are tried again",
         ),
         (
+            names::FLUSH_SET_ASIDE_TOTAL,
+            "Buckets for which alone the store failed, and that are tried again later",
+        ),
+        (
             names::QUERY_COLD_LOADS_TOTAL,
             "Buckets that queries loaded with their readings, for late data",
         ),

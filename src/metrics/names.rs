@@ -15,6 +15,8 @@ pub const FLUSH_READINGS: &str = "hourglass_flush_readings";
 pub const FLUSH_FENCED_TOTAL: &str = "hourglass_flush_fenced_total";
 /// Flush commands that failed and are tried again.
 pub const FLUSH_FAILURES_TOTAL: &str = "hourglass_flush_failures_total";
+/// Buckets for which alone the store failed, each time it did.
+pub const FLUSH_SET_ASIDE_TOTAL: &str = "hourglass_flush_set_aside_total";
 /// Buckets that a query loaded with their readings because the buffer held
 /// late data for them.
 pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";

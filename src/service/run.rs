@@ -270,6 +270,12 @@ impl Running {
         self.applier.abort();
         if left == 0 {
             tracing::info!("everything accepted is in the store");
+        } else if !deadline.is_cancelled() {
+            tracing::warn!(
+                records = left,
+                "the store refuses some readings: the journal keeps what it does not have, and \
+                 the next start recovers it"
+            );
         } else {
             tracing::warn!(
                 records = left,

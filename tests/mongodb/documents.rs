@@ -1,8 +1,5 @@
 //! The documents as another client sees them: every field, its type, its place.
 
-use std::path::Path;
-use std::process::Command;
-
 use hourglass::bucket::Merge;
 use hourglass::store::{Expect, SensorSeen, Store};
 use mongodb::bson::{Document, doc};
@@ -10,41 +7,16 @@ use mongodb::bson::{Document, doc};
 use super::builders::{
     HOUR, contents, first, key, measure, sensor, store, temps, version, written,
 };
-use crate::support::mongod::{TestDatabase, test_tools, test_tools_lock};
-
-const PYMONGO: &str = "pymongo==4.10.1";
+use crate::support::mongod::TestDatabase;
+use crate::support::python::{PYMONGO, run_script};
 
 fn print_documents(uri: &str, database: &str) -> Vec<String> {
-    let packages = test_tools().join("pymongo");
-    let lock = test_tools_lock();
-    if !packages.is_dir() {
-        let unpacking = test_tools().join("pymongo-unpacking");
-        let status = Command::new("python3")
-            .args(["-m", "pip", "install", "--quiet", "--target"])
-            .arg(&unpacking)
-            .arg(PYMONGO)
-            .status();
-        assert!(
-            status.is_ok_and(|status| status.success()),
-            "this test reads with {PYMONGO}: let `python3 -m pip` install it"
-        );
-        std::fs::rename(&unpacking, &packages).unwrap();
-    }
-    drop(lock);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mongodb/print_documents.py");
-    let output = Command::new("python3")
-        .env("PYTHONPATH", packages)
-        .arg(script)
-        .args([uri, database])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(str::to_owned).collect()
+    run_script(
+        PYMONGO,
+        "tests/mongodb/print_documents.py",
+        &[uri, database],
+        "",
+    )
 }
 
 #[tokio::test]

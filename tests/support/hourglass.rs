@@ -165,6 +165,12 @@ impl Hourglass {
         (status, serde_json::from_str(&text).unwrap_or(text.into()))
     }
 
+    /// Gets `path`: status and answer as they came.
+    pub(crate) async fn get_text(&self, path: &str) -> (u16, String) {
+        let response = self.http.get(self.url(path)).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
     /// One sample of `/metrics`, by its name with labels as printed.
     pub(crate) async fn metric(&self, sample: &str) -> f64 {
         let (_, page) = self.get("/metrics").await;

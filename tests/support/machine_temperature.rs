@@ -1,5 +1,6 @@
 //! The real readings of `tests/data/`, and what must come out of them.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -23,6 +24,13 @@ pub(crate) const SENSOR: &str = "machine-temperature";
 pub(crate) struct Row {
     pub(crate) at: String,
     pub(crate) temp: f64,
+}
+
+impl Row {
+    /// The start of its hour.
+    pub(crate) fn hour(&self) -> String {
+        format!("{}:00:00Z", &self.at[..13])
+    }
 }
 
 /// One hour as it must come out.
@@ -54,6 +62,14 @@ pub(crate) fn rows() -> Vec<Row> {
         .into_iter()
         .map(row)
         .collect()
+}
+
+/// The rows apart: those that came first for their instant, and the later ones,
+/// which conflict with them.
+pub(crate) fn firsts_and_conflicting(rows: Vec<Row>) -> (Vec<Row>, Vec<Row>) {
+    let mut seen = HashSet::new();
+    rows.into_iter()
+        .partition(|row| seen.insert(row.at.clone()))
 }
 
 /// All hours, in order.

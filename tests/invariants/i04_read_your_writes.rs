@@ -1,0 +1,69 @@
+//! I4: what was acknowledged is in every query of this process that covers it,
+//! once, flushed or not, in mid-flight too; or the answer says that it may be
+//! incomplete.
+//!
+//! Method: queries begin at any moment and stop at every step they take at the
+//! store, while rounds, arrivals, another process and outages go on. Each hour
+//! of an answer must be what a naive reader would have seen at some moment
+//! since the query began.
+
+use proptest::prelude::*;
+
+use super::cases;
+use crate::model::action::{Action, Mix, Question, SENSORS, actions, setup};
+use crate::model::run::World;
+
+const MIX: Mix = Mix {
+    crashes: true,
+    other_process: true,
+    queries: true,
+    conflicts: true,
+};
+
+/// The same without what makes most hours be loaded: here versions decide.
+const CALM: Mix = Mix {
+    crashes: false,
+    other_process: false,
+    ..MIX
+};
+
+fn run(world: &mut World, actions: &[Action]) -> Result<(), String> {
+    for action in actions {
+        world.act(action)?;
+    }
+    world.drain()?;
+    for sensor in 0..SENSORS.len() {
+        for question in [
+            Question::Readings { descending: false },
+            Question::Readings { descending: true },
+            Question::Hourly,
+            Question::Latest,
+        ] {
+            world.act(&Action::Ask(sensor, question))?;
+            world.act(&Action::Finish)?;
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(250))]
+
+    #[test]
+    fn i04_every_query_shows_what_was_acknowledged(
+        setup in setup(),
+        actions in actions(MIX, 80),
+    ) {
+        let run = || run(&mut World::new(setup)?, &actions);
+        prop_assert_eq!(run(), Ok(()));
+    }
+
+    #[test]
+    fn i04_queries_among_flushes_show_each_reading_once(
+        setup in setup(),
+        actions in actions(CALM, 80),
+    ) {
+        let run = || run(&mut World::new(setup)?, &actions);
+        prop_assert_eq!(run(), Ok(()));
+    }
+}

@@ -1,0 +1,238 @@
+//! What can happen, generated over small domains so that collisions are
+//! frequent.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::support::sim_store::Trouble;
+
+/// 2026-05-01T10:00:00Z, the first of the hours that readings fall into.
+pub(crate) const EPOCH: i64 = 1_777_629_600_000_000;
+
+pub(crate) const SENSORS: [&str; 3] = ["S1", "a|b", "S1|2026-05-01T10"];
+pub(crate) const MEASURES: [&str; 3] = ["temp", "humidity", "sec"];
+
+/// Hours that readings fall into, from [`EPOCH`] on.
+pub(crate) const HOURS: i64 = 3;
+
+/// Values of all measures; the last two are one number.
+const VALUES: [f64; 4] = [1.5, -3.25e5, 0.0, -0.0];
+
+/// One item of a body.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    Reading {
+        sensor: &'static str,
+        at: i64,
+        values: Vec<(&'static str, f64)>,
+    },
+    /// Not acceptable, for want of a sensor.
+    Bad,
+}
+
+/// Items that are sent, and become durable, as one.
+pub(crate) type Body = Vec<Item>;
+
+/// What the disk does to a group commit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum DiskTrouble {
+    /// It is full after so many bytes.
+    NoRoom(usize),
+    /// The bytes are written, the sync fails (or never ends).
+    SyncFails,
+    /// The power goes, or the process ends, in the sync after so many others.
+    PowerFails(u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Question {
+    Readings { descending: bool },
+    Hourly,
+    Latest,
+}
+
+/// One thing that happens.
+#[derive(Debug, Clone)]
+pub(crate) enum Action {
+    /// Bodies that one group commit takes.
+    Ingest(Vec<Body>, Option<DiskTrouble>),
+    /// Seconds pass.
+    Advance(u64),
+    /// Turns of the applier.
+    Apply(usize),
+    /// A flush round begins.
+    Flush {
+        buckets_max: usize,
+        everything: bool,
+        trouble: Option<Trouble>,
+    },
+    /// A query begins.
+    Ask(usize, Question),
+    /// Something under way (a round or a query) goes on to its next pause.
+    Step(usize),
+    /// All that is under way goes on to its end.
+    Finish,
+    Evict {
+        idle_seconds: u64,
+    },
+    Release,
+    /// Another process takes a body and begins to flush it.
+    OtherProcess(Body),
+    /// The store goes away or comes back.
+    Away(bool),
+    DelayedArrives,
+    Kill,
+    /// The power is cut; the choices say what of the unsynced is found.
+    PowerCut(Vec<usize>),
+}
+
+/// What a run may contain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mix {
+    pub(crate) crashes: bool,
+    pub(crate) other_process: bool,
+    pub(crate) queries: bool,
+    /// Whether an instant may come with different values.
+    pub(crate) conflicts: bool,
+}
+
+/// Bounds, small so that they are met.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) segment_bytes: u64,
+    pub(crate) tail_bytes: usize,
+    pub(crate) buffer_bytes: usize,
+    pub(crate) part_bytes_max: Option<usize>,
+}
+
+pub(crate) fn setup() -> impl Strategy<Value = Setup> {
+    (
+        prop_oneof![Just(150_u64), Just(600), Just(1 << 20)],
+        prop_oneof![Just(0_usize), Just(300), Just(1 << 20)],
+        prop_oneof![Just(2500_usize), Just(1 << 20), Just(1 << 20)],
+        prop::sample::select(vec![None, None, Some(500_usize), Some(620), Some(800)]),
+    )
+        .prop_map(
+            |(segment_bytes, tail_bytes, buffer_bytes, part_bytes_max)| Setup {
+                segment_bytes,
+                tail_bytes,
+                buffer_bytes,
+                part_bytes_max,
+            },
+        )
+}
+
+fn item(conflicts: bool) -> impl Strategy<Value = Item> {
+    let measures = prop::sample::subsequence(&MEASURES[..], 1..=2).prop_shuffle();
+    // Most into one bucket, so that its parts fill up.
+    let sensor = prop_oneof![2 => Just(SENSORS[0]), 1 => prop::sample::select(&SENSORS[..])];
+    let reading = (
+        sensor,
+        prop_oneof![2 => Just(0), 1 => 0..HOURS],
+        prop_oneof![0..6_i64, Just(3599)],
+        prop_oneof![4 => Just(0_i64), 1 => Just(1)],
+        measures,
+        vec(prop_oneof![8 => Just(0_usize), 1 => 1_usize..4], 2),
+    )
+        .prop_map(move |(sensor, hour, second, micros, measures, choices)| {
+            let at = EPOCH + hour * 3_600_000_000 + second * 1_000_000 + micros;
+            let own = (second + hour) as usize;
+            let value = |choice: usize| VALUES[(own + choice) % VALUES.len()];
+            let values = measures.into_iter().zip(choices);
+            let values = values.map(|(m, c)| (m, value(if conflicts { c } else { 0 })));
+            Item::Reading {
+                sensor,
+                at,
+                values: values.collect(),
+            }
+        });
+    prop_oneof![15 => reading, 1 => Just(Item::Bad)]
+}
+
+pub(crate) fn body(conflicts: bool) -> impl Strategy<Value = Body> {
+    vec(item(conflicts), 1..7)
+}
+
+fn disk_trouble() -> impl Strategy<Value = DiskTrouble> {
+    prop_oneof![
+        (0..200_usize).prop_map(DiskTrouble::NoRoom),
+        Just(DiskTrouble::SyncFails),
+        (0..3_u64).prop_map(DiskTrouble::PowerFails),
+    ]
+}
+
+fn trouble() -> impl Strategy<Value = Option<Trouble>> {
+    prop_oneof![
+        3 => Just(None),
+        2 => prop::sample::select(vec![
+            Trouble::ErrorBefore,
+            Trouble::ReplyLost,
+            Trouble::LostHalfWay,
+            Trouble::Delayed,
+            Trouble::FirstFails,
+            Trouble::Refused,
+        ])
+        .prop_map(Some),
+    ]
+}
+
+fn question() -> impl Strategy<Value = Question> {
+    prop_oneof![
+        any::<bool>().prop_map(|descending| Question::Readings { descending }),
+        Just(Question::Hourly),
+        Just(Question::Hourly),
+        Just(Question::Latest),
+    ]
+}
+
+fn action(mix: Mix) -> BoxedStrategy<Action> {
+    let conflicts = mix.conflicts;
+    let group = || vec(body(conflicts), 1..3);
+    let flush = (1_usize..4, prop::bool::weighted(0.8), trouble()).prop_map(
+        |(buckets_max, everything, trouble)| Action::Flush {
+            buckets_max,
+            everything,
+            trouble,
+        },
+    );
+    let usual = prop_oneof![
+        12 => group().prop_map(|bodies| Action::Ingest(bodies, None)),
+        1 => (1_u64..4000).prop_map(Action::Advance),
+        8 => (1_usize..4).prop_map(Action::Apply),
+        8 => flush,
+        16 => any::<usize>().prop_map(Action::Step),
+        3 => Just(Action::Finish),
+        2 => prop_oneof![Just(0_u64), Just(600)]
+            .prop_map(|idle_seconds| Action::Evict { idle_seconds }),
+        3 => Just(Action::Release),
+        1 => any::<bool>().prop_map(Action::Away),
+        2 => Just(Action::Away(false)),
+        1 => Just(Action::DelayedArrives),
+    ];
+    let mut all = vec![(56, usual.boxed())];
+    if mix.queries {
+        let ask = (0..SENSORS.len(), question());
+        all.push((14, ask.prop_map(|(s, q)| Action::Ask(s, q)).boxed()));
+    }
+    if mix.other_process {
+        all.push((4, body(conflicts).prop_map(Action::OtherProcess).boxed()));
+    }
+    if mix.crashes {
+        let failing = (group(), disk_trouble());
+        all.push((
+            2,
+            failing
+                .prop_map(|(bodies, trouble)| Action::Ingest(bodies, Some(trouble)))
+                .boxed(),
+        ));
+        all.push((2, Just(Action::Kill).boxed()));
+        let cut = vec(any::<usize>(), 0..6).prop_map(Action::PowerCut);
+        all.push((2, cut.boxed()));
+    }
+    prop::strategy::Union::new_weighted(all).boxed()
+}
+
+/// A run of `actions` things.
+pub(crate) fn actions(mix: Mix, actions: usize) -> impl Strategy<Value = Vec<Action>> {
+    vec(action(mix), 1..actions)
+}

@@ -1,0 +1,151 @@
+//! What must come of it: plain maps, the first value in journal order wins.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hourglass::bucket::Computed;
+use hourglass::model::Micros;
+use hourglass::store::StoredBucket;
+
+use super::action::{Body, Item};
+
+/// Sensor, microseconds since the epoch, measure.
+pub(crate) type Identity = (String, i64, String);
+
+pub(crate) type Values = BTreeMap<Identity, f64>;
+
+/// The values of a body, in its order.
+pub(crate) fn values_of(body: &Body) -> Vec<(Identity, f64)> {
+    let mut all = Vec::new();
+    for item in body {
+        if let Item::Reading { sensor, at, values } = item {
+            let identity = |measure: &str| (sensor.to_string(), *at, measure.to_owned());
+            all.extend(values.iter().map(|(m, v)| (identity(m), *v)));
+        }
+    }
+    all
+}
+
+/// The values of a stored bucket, in its order, parts and elements joined.
+pub(crate) fn values_in(bucket: &StoredBucket) -> Vec<(Identity, f64)> {
+    let mut all = Vec::new();
+    for element in bucket.parts.iter().flat_map(|part| part.elements.iter()) {
+        let at = bucket.key.hour.at(element.offset).get();
+        let sensor = bucket.key.sensor.as_str();
+        let values = element.values();
+        all.extend(values.map(|(m, v)| ((sensor.to_owned(), at, m.as_str().to_owned()), v)));
+    }
+    all
+}
+
+/// The journal as it must be.
+#[derive(Debug, Default)]
+pub(crate) struct Journalled {
+    /// The values of each durable record; the first has sequence 1.
+    pub(crate) records: Vec<Vec<(Identity, f64)>>,
+    /// Written but not known to be durable: found whole by the next start, or
+    /// not at all.
+    pub(crate) unsure: Vec<Vec<(Identity, f64)>>,
+    /// Sequences of the acknowledged records.
+    pub(crate) acknowledged: BTreeSet<u64>,
+    /// The first value of each identity, in journal order.
+    pub(crate) first: Values,
+}
+
+impl Journalled {
+    pub(crate) fn durable(&mut self, record: Vec<(Identity, f64)>) {
+        for (identity, value) in &record {
+            self.first.entry(identity.clone()).or_insert(*value);
+        }
+        self.records.push(record);
+    }
+
+    /// Sequence behind the last durable record.
+    pub(crate) fn end(&self) -> u64 {
+        self.records.len() as u64 + 1
+    }
+
+    pub(crate) fn record(&self, seq: u64) -> &[(Identity, f64)] {
+        &self.records[seq as usize - 1]
+    }
+}
+
+/// What one process can show: what the store held when it started, what it
+/// applied since, and what others wrote since.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    pub(crate) base: Values,
+    pub(crate) own: Vec<(Identity, f64)>,
+    pub(crate) others: Vec<(Identity, f64)>,
+}
+
+/// A moment: how much of `own` and of `others` there was.
+pub(crate) type Moment = (usize, usize);
+
+impl View {
+    pub(crate) fn now(&self) -> Moment {
+        (self.own.len(), self.others.len())
+    }
+
+    /// What a reader sees at a moment. What others wrote is in the store, and
+    /// the first flushed value wins.
+    pub(crate) fn at(&self, (own, others): Moment, of: impl Fn(&Identity) -> bool) -> Values {
+        let mut values = Values::new();
+        let events = self.others[..others].iter().chain(&self.own[..own]);
+        for (identity, value) in self
+            .base
+            .iter()
+            .chain(events.map(|event| (&event.0, &event.1)))
+        {
+            if of(identity) {
+                values.entry(identity.clone()).or_insert(*value);
+            }
+        }
+        values
+    }
+
+    /// Whether `is` holds of what was there at some moment from `start` to
+    /// `end`.
+    pub(crate) fn any_moment(
+        &self,
+        start: Moment,
+        end: Moment,
+        of: impl Fn(&Identity) -> bool,
+        is: impl Fn(&Values) -> bool,
+    ) -> bool {
+        let moments = (start.0..=end.0).flat_map(|i| (start.1..=end.1).map(move |j| (i, j)));
+        let mut moments = moments.map(|moment| self.at(moment, &of));
+        moments.any(|values| is(&values))
+    }
+}
+
+/// How many instants `values` have.
+pub(crate) fn instants(values: &Values) -> usize {
+    let instants: BTreeSet<i64> = values.keys().map(|(_, at, _)| *at).collect();
+    instants.len()
+}
+
+/// Whether `computed` counts `instants` and is else what `values` (of one hour)
+/// say: counts and extremes exactly, sums within 1e-12 of the sum of magnitudes.
+pub(crate) fn says(computed: &Computed, instants: usize, values: &Values) -> bool {
+    let mut measures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for ((_, _, measure), value) in values {
+        measures.entry(measure).or_default().push(*value);
+    }
+    computed.count == instants as u64
+        && computed.measures.len() == measures.len()
+        && computed.measures.iter().all(|(name, stats)| {
+            measures.get(name.as_str()).is_some_and(|values| {
+                let magnitude: f64 = values.iter().map(|v| v.abs()).sum();
+                let sum: f64 = values.iter().sum();
+                stats.count == values.len() as u64
+                    && stats.min == values.iter().copied().fold(f64::INFINITY, f64::min)
+                    && stats.max == values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+                    && (stats.sum.value() - sum).abs() <= 1e-12 * magnitude
+            })
+        })
+}
+
+/// The hour that an instant falls into, in hours since the epoch.
+pub(crate) fn hour_of(at: i64) -> i32 {
+    Micros::new(at).unwrap().hour().hours()
+}

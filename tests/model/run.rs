@@ -1,0 +1,214 @@
+//! Runs actions, and looks after each of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hourglass::apply::Turn;
+use hourglass::buffer::{Buffer, WriterId};
+use hourglass::clock::{Clock, ManualClock};
+use hourglass::config::BufferSettings;
+use hourglass::journal::AppendError;
+use hourglass::metrics::Ledger;
+use hourglass::model::Micros;
+use hourglass::store::Store;
+
+use super::action::{Action, Body, DiskTrouble, EPOCH, Setup};
+use super::answer::{Asked, ask};
+use super::naive::{Journalled, View, values_of};
+use super::process::Process;
+use super::rounds::Flushing;
+use crate::support::sim_disk::{Fault, SimDisk};
+use crate::support::sim_store::{SimStore, Written};
+
+/// Number of the other process's writes.
+const OTHER_PROCESS: u32 = 1000;
+
+/// Everything there is.
+pub(crate) struct World {
+    pub(crate) setup: Setup,
+    pub(crate) disk: SimDisk,
+    pub(crate) store: SimStore,
+    pub(crate) process: Process,
+    pub(crate) journalled: Journalled,
+    pub(crate) view: View,
+    /// Whether a bucket may have been forgotten, or another process wrote: then
+    /// what is a conflict is decided late, or otherwise.
+    pub(crate) was_cold: bool,
+    pub(crate) other_wrote: bool,
+    /// Whether the store may have failed for a bucket by itself.
+    pub(crate) was_set_aside: bool,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) other: Arc<Buffer>,
+    pub(super) rounds: Vec<Flushing>,
+    pub(super) asked: Vec<Asked>,
+    pub(super) starts: u32,
+    written_seen: usize,
+    pub(super) is_away: bool,
+}
+
+/// Number of the process that wrote.
+fn number_of(written: &Written) -> u32 {
+    (written.by >> 32) as u32
+}
+
+impl World {
+    pub(crate) fn new(setup: Setup) -> Result<Self, String> {
+        let clock = Arc::new(ManualClock::new(
+            Micros::new(EPOCH + 2 * 3_600_000_000).unwrap(),
+        ));
+        let (disk, store) = (SimDisk::default(), SimStore::new(setup.part_bytes_max));
+        store.set_pauses(true);
+        let process = Process::start(&disk, &store, &clock, setup, 1)?;
+        let settings = BufferSettings {
+            bytes_max: 1 << 20,
+            conflicts_kept: 0,
+        };
+        let other = Buffer::new(
+            settings,
+            Arc::new(Ledger::default()),
+            WriterId::new(2 * OTHER_PROCESS),
+            store.part_bytes_max(),
+        );
+        Ok(Self {
+            setup,
+            disk,
+            store,
+            process,
+            journalled: Journalled::default(),
+            view: View::default(),
+            was_cold: false,
+            other_wrote: false,
+            was_set_aside: false,
+            clock,
+            other: Arc::new(other),
+            rounds: Vec::new(),
+            asked: Vec::new(),
+            starts: 1,
+            written_seen: 0,
+            is_away: false,
+        })
+    }
+
+    pub(crate) fn act(&mut self, action: &Action) -> Result<(), String> {
+        match action {
+            Action::Ingest(bodies, trouble) => self.ingest(bodies, *trouble)?,
+            Action::Advance(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
+            Action::Apply(turns) => {
+                for _ in 0..*turns {
+                    self.apply()?;
+                }
+            }
+            Action::Flush {
+                buckets_max,
+                everything,
+                trouble,
+            } => self.flush(*buckets_max, *everything, *trouble),
+            Action::Ask(sensor, question) => {
+                let applied = self.process.progress.applied_end();
+                let acknowledged = self.journalled.acknowledged.last();
+                self.asked.push(Asked {
+                    future: ask(self.process.query.clone(), *sensor, *question),
+                    start: self.view.now(),
+                    acknowledged_applied: acknowledged.is_none_or(|last| *last < applied),
+                    durable_applied: self.journalled.end() <= applied,
+                    was_away: self.is_away,
+                });
+                // It takes its snapshot now.
+                self.poll_query(self.asked.len() - 1)?;
+            }
+            Action::Step(which) => {
+                let under_way = self.rounds.len() + self.asked.len();
+                match which.checked_rem(under_way) {
+                    None => {}
+                    Some(at) if at < self.rounds.len() => self.poll_round(at),
+                    Some(at) => self.poll_query(at - self.rounds.len())?,
+                }
+            }
+            Action::Finish => self.finish()?,
+            Action::Evict { idle_seconds } => {
+                self.was_cold = true;
+                let idle = Duration::from_secs(*idle_seconds);
+                self.process.buffer.evict(self.clock.elapsed(), idle);
+                self.other.evict(self.clock.elapsed(), idle);
+            }
+            Action::Release => self.process.release(),
+            Action::OtherProcess(body) => self.other_process(body),
+            Action::Away(away) => self.set_away(*away),
+            Action::DelayedArrives => self.store.delayed_arrives(),
+            Action::Kill => self.crash(self.disk.after_kill())?,
+            Action::PowerCut(choices) => {
+                let mut choices = choices.iter();
+                let choose = |of: usize| choices.next().map_or(0, |choice| choice % of);
+                self.crash(self.disk.after_power_cut(choose))?;
+            }
+        }
+        self.look();
+        for seq in self.process.acknowledged()? {
+            self.journalled.acknowledged.insert(seq);
+        }
+        Ok(())
+    }
+
+    fn ingest(&mut self, bodies: &[Body], trouble: Option<DiskTrouble>) -> Result<(), String> {
+        match trouble {
+            Some(DiskTrouble::NoRoom(kept)) => self.disk.fail_next(Fault::NoRoom { kept }),
+            Some(DiskTrouble::SyncFails) => self.disk.fail_next(Fault::SyncFails),
+            Some(DiskTrouble::PowerFails(syncs)) => self.disk.power_cut_after(syncs),
+            None => {}
+        }
+        let place = |place: usize| values_of(&bodies[place]);
+        match self.process.ingest(bodies) {
+            Ok(places) => {
+                for values in places.into_iter().map(place) {
+                    self.journalled.durable(values);
+                }
+            }
+            Err(AppendError::NoRoom(_)) => {}
+            Err(AppendError::Poisoned(_)) if self.journalled.unsure.is_empty() => {
+                let records = (0..bodies.len()).map(place);
+                self.journalled.unsure = records.filter(|values| !values.is_empty()).collect();
+            }
+            Err(AppendError::Poisoned(_)) => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn apply(&mut self) -> Result<Turn, String> {
+        let (turn, seq) = self.process.apply()?;
+        if turn == Turn::Applied {
+            if seq >= self.journalled.end() {
+                return Err(format!("I1: record {seq} is applied and was never durable"));
+            }
+            self.view.own.extend_from_slice(self.journalled.record(seq));
+        }
+        Ok(turn)
+    }
+
+    pub(super) fn set_away(&mut self, away: bool) {
+        self.is_away = away;
+        self.store.set_away(away);
+        for asked in &mut self.asked {
+            asked.was_away |= away;
+        }
+    }
+
+    /// Whether a value came from the other process.
+    pub(crate) fn is_of_other_process(&self, written: &Written) -> bool {
+        number_of(written) == OTHER_PROCESS
+    }
+
+    /// Notes what others than this process wrote.
+    pub(super) fn look(&mut self) {
+        let written = self.store.written();
+        for write in &written[self.written_seen..] {
+            let number = number_of(write);
+            if number != self.starts {
+                let sensor = write.sensor.as_str().to_owned();
+                let identity = (sensor, write.at.get(), write.measure.as_str().to_owned());
+                self.view.others.push((identity, write.value));
+            }
+            self.other_wrote |= number == OTHER_PROCESS;
+        }
+        self.written_seen = written.len();
+    }
+}

@@ -1,0 +1,321 @@
+//! A store in memory with the rules of a database of parts, planted trouble,
+//! and a pause before and after every step, so that a caller polled by hand
+//! can be stopped at each of them while others go on.
+
+mod fences;
+
+pub(crate) use fences::Written;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Poll;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use hourglass::bucket::Computed;
+use hourglass::model::{BucketKey, HourRange, HourStart, Order, SensorId};
+use hourglass::store::{
+    BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
+    WriteOutcome,
+};
+
+use fences::State;
+
+/// What the next call that writes comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// An error, and nothing went in.
+    ErrorBefore,
+    /// Everything went in, and the reply is lost.
+    ReplyLost,
+    /// Full parts were closed, then an error.
+    LostHalfWay,
+    /// An error now; the writes reach the store later, if at all.
+    Delayed,
+    /// The first write fails, the others go on.
+    FirstFails,
+    /// All are refused, nothing went in.
+    Refused,
+}
+
+/// The store; clones are the same store.
+#[derive(Debug, Clone)]
+pub(crate) struct SimStore {
+    state: Arc<Mutex<State>>,
+    part_bytes_max: Option<usize>,
+}
+
+impl SimStore {
+    pub(crate) fn new(part_bytes_max: Option<usize>) -> Self {
+        Self {
+            state: Arc::default(),
+            part_bytes_max,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// Whether calls stop at every step until they are polled again.
+    pub(crate) fn set_pauses(&self, pauses: bool) {
+        self.lock().pauses = pauses;
+    }
+
+    /// Whether every call fails.
+    pub(crate) fn set_away(&self, away: bool) {
+        self.lock().away = away;
+    }
+
+    /// The next call that writes has this trouble.
+    pub(crate) fn plant(&self, trouble: Trouble) {
+        self.lock().troubles.push_back(trouble);
+    }
+
+    /// Nothing more goes wrong.
+    pub(crate) fn heal(&self) {
+        let mut state = self.lock();
+        state.away = false;
+        state.troubles.clear();
+    }
+
+    /// A write whose caller was told of an error long ago arrives.
+    pub(crate) fn delayed_arrives(&self) {
+        let mut state = self.lock();
+        if let Some(write) = state.delayed.pop_front()
+            && state.close(&write, false)
+        {
+            state.put(&write, false);
+        }
+    }
+
+    /// Everything that went in so far, in order.
+    pub(crate) fn written(&self) -> Vec<Written> {
+        self.lock().written.clone()
+    }
+
+    /// All buckets, as a reader who looks now sees them.
+    pub(crate) fn buckets(&self) -> Vec<StoredBucket> {
+        let state = self.lock();
+        state.buckets.keys().filter_map(|k| state.load(k)).collect()
+    }
+
+    /// Stops a call here until it is polled again.
+    async fn pause(&self) {
+        let mut paused = !self.lock().pauses;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// A step that reads, with a pause on both sides.
+    async fn read<T>(&self, read: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
+        self.pause().await;
+        let answer = {
+            let state = self.lock();
+            if state.away {
+                Err(away())
+            } else {
+                Ok(read(&state))
+            }
+        };
+        self.pause().await;
+        answer
+    }
+}
+
+fn away() -> StoreError {
+    StoreError::Unavailable {
+        store: "simulated",
+        reason: "trouble was planted".to_owned(),
+    }
+}
+
+#[async_trait]
+impl Store for SimStore {
+    fn name(&self) -> &'static str {
+        "simulated"
+    }
+
+    fn part_bytes_max(&self) -> Option<usize> {
+        self.part_bytes_max
+    }
+
+    async fn write(&self, writes: &[BucketWrite]) -> Result<Vec<WriteOutcome>, StoreError> {
+        self.pause().await;
+        let trouble = {
+            let mut state = self.lock();
+            if state.away {
+                return Err(away());
+            }
+            state.troubles.pop_front()
+        };
+        match trouble {
+            Some(Trouble::ErrorBefore) => return Err(away()),
+            Some(Trouble::Refused) => {
+                return Err(StoreError::Refused {
+                    store: "simulated",
+                    reason: "trouble was planted".to_owned(),
+                });
+            }
+            Some(Trouble::Delayed) => {
+                self.lock().delayed.extend(writes.iter().cloned());
+                return Err(away());
+            }
+            _ => {}
+        }
+        let knows_own = writes.len() > 1;
+        let mut outcomes: Vec<Option<WriteOutcome>> = writes.iter().map(|_| None).collect();
+        if trouble == Some(Trouble::FirstFails)
+            && let Some(first) = outcomes.first_mut()
+        {
+            *first = Some(WriteOutcome::Failed(away()));
+        }
+        for (write, outcome) in writes.iter().zip(&mut outcomes) {
+            if outcome.is_none() && !self.lock().close(write, knows_own) {
+                *outcome = Some(WriteOutcome::Fenced);
+            }
+        }
+        self.pause().await;
+        if trouble == Some(Trouble::LostHalfWay) {
+            return Err(away());
+        }
+        let put = |(write, outcome): (&BucketWrite, Option<WriteOutcome>)| {
+            outcome.unwrap_or_else(|| match self.lock().put(write, knows_own) {
+                true => WriteOutcome::Stored,
+                false => WriteOutcome::Fenced,
+            })
+        };
+        let outcomes = writes.iter().zip(outcomes).map(put).collect();
+        self.pause().await;
+        if trouble == Some(Trouble::ReplyLost) {
+            return Err(away());
+        }
+        Ok(outcomes)
+    }
+
+    async fn load(&self, keys: &[BucketKey]) -> Result<Vec<Option<StoredBucket>>, StoreError> {
+        self.read(|state| keys.iter().map(|key| state.load(key)).collect())
+            .await
+    }
+
+    async fn hours(
+        &self,
+        sensors: &[SensorId],
+        hours: HourRange,
+    ) -> Result<Vec<HourSummary>, StoreError> {
+        let summary = |bucket: StoredBucket| {
+            let mut computed = Computed::default();
+            for part in &bucket.parts {
+                computed.merge(&part.computed);
+            }
+            HourSummary {
+                version: bucket.version(),
+                key: bucket.key,
+                computed,
+            }
+        };
+        self.read(|state| {
+            let keys = sensors.iter().flat_map(|s| state.keys_of(s, hours));
+            keys.filter_map(|key| state.load(&key).map(summary))
+                .collect()
+        })
+        .await
+    }
+
+    /// As a cursor does it: each bucket is as it is when its turn comes.
+    fn scan(
+        &self,
+        sensor: &SensorId,
+        hours: HourRange,
+        order: Order,
+    ) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        let (store, sensor) = (self.clone(), sensor.clone());
+        futures_util::stream::try_unfold(None, move |last: Option<HourStart>| {
+            let (store, sensor) = (store.clone(), sensor.clone());
+            async move {
+                let next = store
+                    .read(|state| {
+                        let mut keys = state.keys_of(&sensor, hours);
+                        if order == Order::Descending {
+                            keys.reverse();
+                        }
+                        let is_next = |key: &&BucketKey| match order {
+                            Order::Ascending => last.is_none_or(|last| key.hour > last),
+                            Order::Descending => last.is_none_or(|last| key.hour < last),
+                        };
+                        let key = keys.iter().find(is_next)?;
+                        state.load(key)
+                    })
+                    .await?;
+                Ok(next.map(|bucket| {
+                    let hour = bucket.key.hour;
+                    (bucket, Some(hour))
+                }))
+            }
+        })
+        .boxed()
+    }
+
+    async fn newest(&self, sensors: &[SensorId]) -> Result<Vec<StoredBucket>, StoreError> {
+        self.read(|state| {
+            let newest = |sensor: &SensorId| {
+                let mut keys = state.buckets.keys().rev();
+                state.load(keys.find(|key| key.sensor == *sensor)?)
+            };
+            sensors.iter().filter_map(newest).collect()
+        })
+        .await
+    }
+
+    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
+        self.read(|_| ()).await?;
+        let mut state = self.lock();
+        for SensorSeen { sensor, last_seen } in seen {
+            let kept = state.seen.entry(sensor.clone()).or_insert(*last_seen);
+            *kept = (*kept).max(*last_seen);
+        }
+        Ok(())
+    }
+
+    async fn sensors(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<SensorSeen>, StoreError> {
+        self.read(|state| {
+            let seen = state.seen.iter();
+            seen.filter(|(sensor, _)| after.is_none_or(|after| *sensor > after))
+                .map(|(sensor, last_seen)| SensorSeen {
+                    sensor: sensor.clone(),
+                    last_seen: *last_seen,
+                })
+                .take(limit)
+                .collect()
+        })
+        .await
+    }
+
+    fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        futures_util::stream::iter(self.buckets().into_iter().map(Ok)).boxed()
+    }
+
+    async fn repair(
+        &self,
+        _: &BucketKey,
+        _: BucketVersion,
+        _: BucketVersion,
+        _: &Computed,
+    ) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.read(|_| ()).await
+    }
+}

@@ -7,7 +7,7 @@ use hourglass::flush::low_water;
 use hourglass::journal::JournalError;
 use tokio_util::sync::CancellationToken;
 
-use super::builders::{HOUR, Pipeline, Sizes, key, reading, readings};
+use super::builders::{HOUR, Pipeline, Sizes, key, reading, readings, record};
 use crate::support::refusing_store::Refuses;
 use crate::support::until::until;
 
@@ -97,6 +97,28 @@ async fn a_stop_waits_for_what_the_applier_has_not_moved_in_yet() {
     assert_eq!(pipeline.progress.lag(), 0);
     assert_eq!(pipeline.stored(&key("S1", HOUR)).await, 1200);
     assert_eq!(low_water(&pipeline.progress, &pipeline.buffer), 61);
+    pipeline.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_does_not_end_while_the_applier_has_not_begun() {
+    let mut pipeline = Pipeline::new(Sizes::default());
+    for number in 0..5 {
+        // Nobody is answered before the applier runs.
+        let record = record(reading("S1", HOUR, number, 1.0));
+        let (journal, encoded) = (pipeline.journal.clone(), record.encode());
+        tokio::spawn(async move { journal.append(record, encoded, || ()).await });
+    }
+    until(|| pipeline.progress.lag() == 5).await;
+    let (stop, running) = start(&pipeline, FlushSettings::default());
+    stop.cancel();
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    tokio::spawn(pipeline.applier.take().unwrap().run());
+    running.await.unwrap();
+    assert_eq!(pipeline.stored(&key("S1", HOUR)).await, 5);
+    assert_eq!(low_water(&pipeline.progress, &pipeline.buffer), 6);
     pipeline.stop().await;
 }
 

@@ -45,13 +45,8 @@ impl LogReader {
     /// What the disk says; `InvalidData` where the record is not there or not
     /// sound.
     pub fn read(&mut self, seq: u64) -> io::Result<Record> {
-        if seq < self.next_seq || self.position.is_none() {
-            self.position = Some(self.segment_of(seq)?);
-            self.group.clear();
-        } else {
-            for _ in self.next_seq..seq {
-                self.group.pop_front();
-            }
+        if seq != self.next_seq || self.position.is_none() {
+            self.seek(seq)?;
         }
         self.next_seq = seq + 1;
         loop {
@@ -62,6 +57,21 @@ impl LogReader {
         }
     }
 
+    /// Goes to `seq`. What was read from memory in between may be released, so
+    /// the segment is looked up again.
+    fn seek(&mut self, seq: u64) -> io::Result<()> {
+        self.group.clear();
+        let start = self.segment_of(seq)?;
+        let is_ahead = self
+            .position
+            .as_ref()
+            .is_some_and(|at| at.segment == start.segment && at.seq <= seq);
+        if !is_ahead {
+            self.position = Some(start);
+        }
+        Ok(())
+    }
+
     /// Loads the group that holds `seq` or the next one before it.
     fn load_group(&mut self, seq: u64) -> io::Result<()> {
         let mut position = match self.position.take() {
@@ -70,7 +80,12 @@ impl LogReader {
         };
         let header = self
             .disk
-            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES)?;
+            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES);
+        let header = match header {
+            // Read to its end and released since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            header => header?,
+        };
         if header.is_empty() {
             let next = self.segment_of(seq)?;
             if next.segment == position.segment {

@@ -10,6 +10,7 @@ use rand::seq::SliceRandom;
 
 use super::ledger::{Ledger, at_rest};
 use super::{send, table};
+use crate::support::eventually::eventually;
 use crate::support::hourglass::{Hourglass, Start};
 use crate::support::machine_temperature::{
     CONFLICTS, READINGS, ROWS, Row, body, firsts_and_conflicting, rows,
@@ -22,9 +23,13 @@ const BATCH_ROWS: usize = 50;
 /// Requests in flight, one of which is answered when the process is killed.
 const IN_FLIGHT: usize = 8;
 
-/// Small segments, so that some go while others are written.
+/// Small segments, so that some go while others are written, and little
+/// memory, so that some of what is acknowledged is in the journal alone.
 fn start(site: &Site) -> Start {
-    site.start().set("JOURNAL__SEGMENT_BYTES", "64KiB")
+    site.start()
+        .set("JOURNAL__SEGMENT_BYTES", "64KiB")
+        .set("JOURNAL__QUEUE_BYTES_MAX", "64KiB")
+        .set("BUFFER__BYTES_MAX", "1MiB")
 }
 
 /// Posts `waiting` (numbers of batches) until `kill_after` are acknowledged,
@@ -132,6 +137,8 @@ pub(super) async fn kill_9_with_requests_in_flight_loses_and_doubles_nothing(sit
         send::batch(&server, batches[*number]).await;
     }
     send::batch(&server, &conflicting).await;
+    let complete = async || table::hourly(&server).await.complete.then_some(());
+    eventually("the backlog is in the buffer", complete).await;
     table::assert_whole(&server).await;
     let ledger = at_rest(&server).await;
     let sent: usize = waiting.iter().map(|number| batches[*number].len()).sum();
@@ -167,5 +174,17 @@ pub(super) async fn a_chain_of_kills_at_rest_keeps_the_ledger_balanced(site: &Si
 
     let server = start(site).start();
     assert_eq!(at_rest(&server).await.values_stored, 0);
+    table::assert_whole(&server).await;
+}
+
+pub(super) async fn a_kill_while_it_stops_loses_nothing(site: &Site) {
+    let server = start(site).start();
+    send::in_order(&server, &rows(), 5_000).await;
+    server.signal_stop();
+    server.wait_for_log("stopping");
+    server.kill_9();
+
+    let server = start(site).start();
+    at_rest(&server).await;
     table::assert_whole(&server).await;
 }

@@ -134,7 +134,7 @@ fn hours_of(rows: &[Row]) -> HashMap<String, Hour> {
             max: f64::NEG_INFINITY,
         });
         hour.count += 1;
-        // At most twelve values of one size: far within the bound.
+        // Twelve values of one size, or whole numbers: within the bound.
         hour.sum += row.temp;
         hour.min = hour.min.min(row.temp);
         hour.max = hour.max.max(row.temp);
@@ -142,16 +142,23 @@ fn hours_of(rows: &[Row]) -> HashMap<String, Hour> {
     hours
 }
 
+/// Sends while both questions are asked, and the least number of complete
+/// answers to either.
+async fn send_and_watch(server: &Hourglass, sending: &Sending<'_>) -> usize {
+    let (_, hours, readings) = tokio::join!(
+        sending.send(server),
+        sending.watch_hours(server),
+        sending.watch_readings(server)
+    );
+    hours.min(readings)
+}
+
 async fn watch(site: &Site, start: &Start) -> usize {
     let (mut firsts, conflicting) = firsts_and_conflicting(rows());
     firsts.shuffle(&mut seeded());
     let server = start.start();
     let sending = Sending::of(&firsts);
-    let (_, hours, readings) = tokio::join!(
-        sending.send(&server),
-        sending.watch_hours(&server),
-        sending.watch_readings(&server)
-    );
+    let complete = send_and_watch(&server, &sending).await;
     send::batch(&server, &conflicting).await;
     let ledger = ledger::at_rest(&server).await;
     assert_eq!(ledger.values_stored, READINGS);
@@ -162,7 +169,7 @@ async fn watch(site: &Site, start: &Start) -> usize {
     table::assert_whole(&server).await;
     let server = site.restart_from_the_store(server, start);
     table::assert_whole(&server).await;
-    hours.min(readings)
+    complete
 }
 
 pub(super) async fn queries_tell_what_was_acknowledged_while_flushes_run(site: &Site) {
@@ -180,4 +187,38 @@ pub(super) async fn queries_tell_what_was_acknowledged_with_little_memory(site: 
         .set("JOURNAL__QUEUE_BYTES_MAX", "64KiB")
         .set("JOURNAL__SEGMENT_BYTES", "64KiB");
     watch(site, &start).await;
+}
+
+/// One hour of so many readings that its document has parts, while it grows.
+pub(super) async fn queries_tell_what_was_acknowledged_of_an_hour_in_many_parts(site: &Site) {
+    const ROWS: u32 = 10_800;
+    // Three a second; all texts are of one length, so they sort as they follow.
+    let at = |number: u32| {
+        let (second, tenth) = (number / 3, number % 3 + 1);
+        let (minute, second) = (second / 60, second % 60);
+        format!("2026-05-01T10:{minute:02}:{second:02}.{tenth}Z")
+    };
+    let row = |number| Row {
+        at: at(number),
+        temp: f64::from(number % 997 + 1),
+    };
+    let mut rows: Vec<Row> = (0..ROWS).map(row).collect();
+    rows.shuffle(&mut seeded());
+    let start = site
+        .start()
+        .set("FLUSH__AGE_MAX", "100ms")
+        .set("FLUSH__READINGS_MAX", "300")
+        .set("STORE__PART_BYTES_MAX", "64KiB");
+    let server = start.start();
+    let sending = Sending::of(&rows);
+    let complete = send_and_watch(&server, &sending).await;
+    assert!(complete > 0, "no answer was complete");
+    let ledger = ledger::at_rest(&server).await;
+    assert_eq!(ledger.values_stored, u64::from(ROWS));
+
+    let server = site.restart_from_the_store(server, &start);
+    let answer = table::hourly(&server).await;
+    assert_eq!(answer.hours.len(), 1);
+    answer.hours[0].assert_is(&hours_of(&rows)["2026-05-01T10:00:00Z"]);
+    assert_eq!(table::readings(&server).await.0.len(), rows.len());
 }

@@ -32,9 +32,11 @@ macro_rules! for_every_claim {
             orders::every_batch_sent_twice
             kills::kill_9_with_requests_in_flight_loses_and_doubles_nothing
             kills::a_chain_of_kills_at_rest_keeps_the_ledger_balanced
+            kills::a_kill_while_it_stops_loses_nothing
             closing_clients::clients_that_hang_up_at_once_lose_no_part_of_a_batch_and_leak_nothing
             mid_flight::queries_tell_what_was_acknowledged_while_flushes_run
             mid_flight::queries_tell_what_was_acknowledged_with_little_memory
+            mid_flight::queries_tell_what_was_acknowledged_of_an_hour_in_many_parts
             metrics_page::the_page_of_metrics_is_what_prometheus_reads
         }
     };

@@ -77,12 +77,9 @@ impl Start {
                 drop(line_sender.send(line));
             }
         });
-        let address = match listen_address(&lines) {
-            Some(address) => address,
-            None => {
-                drop(child.kill());
-                panic!("it did not start: {:#?}", log.lock().unwrap());
-            }
+        let Some(address) = listen_address(&lines) else {
+            drop(child.kill());
+            panic!("it did not start: {:#?}", log.lock().unwrap());
         };
         Hourglass {
             child,
@@ -151,7 +148,10 @@ impl Hourglass {
     ) -> (u16, Value) {
         let request = self.http.post(self.url("/v1/readings"));
         let request = request.header("content-type", content_type).body(body);
-        let response = request.send().await.unwrap();
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => panic!("{error:?}; its log: {:#?}", self.log()),
+        };
         let status = response.status().as_u16();
         let text = response.text().await.unwrap();
         (status, serde_json::from_str(&text).unwrap_or(text.into()))
@@ -224,6 +224,10 @@ impl Hourglass {
     }
 
     /// Waits until it ended by itself.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "std offers no wait for a child that ends in time"
+    )]
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let end = Instant::now() + PATIENCE;
         loop {

@@ -101,6 +101,9 @@ pub fn describe() {
         ),
     ] {
         describe_counter!(name, help);
+        // From the first scrape on: a rate over a counter that appears late misses
+        // its first step.
+        counter!(name).increment(0);
     }
     for (name, help) in [
         (

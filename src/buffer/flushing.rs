@@ -16,6 +16,10 @@ pub struct DuePolicy {
     pub hour: HourStart,
     /// The clock's elapsed time.
     pub elapsed: Duration,
+    /// Age of the oldest pending reading that makes a bucket of a closed hour
+    /// due: late data come in many small pieces, and one large flush costs a
+    /// store a fraction of many small ones.
+    pub closed_age_max: Duration,
     /// Age of the oldest pending reading that makes a bucket due.
     pub age_max: Duration,
     /// Pending readings that make a bucket due.
@@ -56,6 +60,7 @@ impl DuePolicy {
         {
             return None;
         }
+        let waited = self.elapsed.saturating_sub(entry.pending_since);
         let pins = self
             .release_below
             .is_some_and(|below| entry.pending_seq.is_some_and(|seq| seq < below));
@@ -63,9 +68,9 @@ impl DuePolicy {
             Some(DueReason::PinsJournal)
         } else if self.everything {
             Some(DueReason::Pressed)
-        } else if hour < self.hour {
+        } else if hour < self.hour && waited >= self.closed_age_max {
             Some(DueReason::HourClosed)
-        } else if self.elapsed.saturating_sub(entry.pending_since) >= self.age_max {
+        } else if waited >= self.age_max {
             Some(DueReason::Age)
         } else if entry.pending() >= self.readings_max {
             Some(DueReason::Size)

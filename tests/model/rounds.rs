@@ -30,6 +30,7 @@ fn policy(clock: &ManualClock, everything: bool, release_below: Option<u64>) -> 
     DuePolicy {
         hour: clock.now().hour(),
         elapsed: clock.elapsed(),
+        closed_age_max: Duration::ZERO,
         age_max: Duration::from_secs(600),
         readings_max: 6,
         release_below,

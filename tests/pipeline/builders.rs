@@ -80,6 +80,7 @@ pub(super) fn everything(elapsed: Duration) -> DuePolicy {
     DuePolicy {
         hour: HourStart::from_hours(HOUR),
         elapsed,
+        closed_age_max: Duration::ZERO,
         age_max: Duration::from_secs(3600),
         readings_max: usize::MAX,
         release_below: None,

@@ -14,6 +14,7 @@ fn policy() -> DuePolicy {
     DuePolicy {
         hour: HourStart::from_hours(HOUR),
         elapsed: MINUTE,
+        closed_age_max: MINUTE,
         age_max: MINUTE * 2,
         readings_max: 100,
         release_below: None,
@@ -44,6 +45,11 @@ fn a_bucket_is_due_when_its_hour_closed_it_is_old_or_it_is_big() {
         is(holding(HOUR - 1, 1), policy()),
         Some(DueReason::HourClosed)
     );
+    let sooner = DuePolicy {
+        elapsed: MINUTE - Duration::from_millis(1),
+        ..policy()
+    };
+    assert_eq!(is(holding(HOUR - 1, 1), sooner), None, "more may follow");
     assert_eq!(is(holding(HOUR + 1, 1), policy()), None);
     let later = DuePolicy {
         elapsed: MINUTE * 2,

@@ -1,6 +1,7 @@
 //! The flusher's task: its bound, its stop, and what it tells the journal.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hourglass::config::FlushSettings;
 use hourglass::flush::low_water;
@@ -17,6 +18,11 @@ fn start(
     settings: FlushSettings,
 ) -> (CancellationToken, tokio::task::JoinHandle<()>) {
     let stop = CancellationToken::new();
+    // The clock stands still: nothing would come of age.
+    let settings = FlushSettings {
+        age_max: Duration::ZERO,
+        ..settings
+    };
     let flusher = pipeline.flusher(settings);
     let running = tokio::spawn(flusher.run(stop.clone(), CancellationToken::new()));
     (stop, running)

@@ -4,6 +4,7 @@
     reason = "a test fails by panicking; clippy allows this only inside #[test] functions"
 )]
 
+mod api;
 mod cli;
 mod invariants;
 mod journal;

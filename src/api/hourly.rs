@@ -1,11 +1,11 @@
 //! `GET /v1/sensors/{id}/hourly` and `GET /v1/hourly?sensor=…`.
 
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use serde::Serialize;
 
 use super::answers::{Complete, HoursBody, json};
-use super::params::{Params, sensor};
+use super::params::{Params, SensorPath};
 use super::{ApiState, Problem};
 use crate::model::HourRange;
 
@@ -26,10 +26,9 @@ struct ManyBody<'a> {
 
 pub(super) async fn get_one(
     State(state): State<ApiState>,
-    Path(id): Path<String>,
+    SensorPath(sensor): SensorPath,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let sensor = sensor(&id)?;
     let params = Params::read(query.as_deref(), &["from", "to"])?;
     let hours = params.range(state.clock.now())?.hours();
     let answer = state.query.hourly(&[sensor], hours).await?;

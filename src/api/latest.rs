@@ -1,11 +1,11 @@
 //! `GET /v1/sensors/{id}/latest` and `GET /v1/latest?sensor=…`.
 
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use serde::Serialize;
 
 use super::answers::{Complete, LatestBody, json};
-use super::params::{Params, sensor};
+use super::params::{Params, SensorPath};
 use super::{ApiState, Problem};
 
 #[derive(Serialize)]
@@ -25,11 +25,11 @@ struct ManyBody<'a> {
 
 pub(super) async fn get_one(
     State(state): State<ApiState>,
-    Path(id): Path<String>,
+    SensorPath(sensor): SensorPath,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     Params::read(query.as_deref(), &[])?;
-    let answer = state.query.latest(&[sensor(&id)?]).await?;
+    let answer = state.query.latest(&[sensor]).await?;
     let complete = Complete::from(answer.completeness);
     let (sensor, latest) = answer
         .sensors

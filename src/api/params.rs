@@ -1,5 +1,7 @@
 //! Query parameters: known ones read, unknown ones refused by name.
 
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use form_urlencoded::parse;
 
 use super::Problem;
@@ -15,7 +17,13 @@ pub(super) struct Params {
 impl Params {
     /// Reads a query string that may only hold `known` keys.
     pub(super) fn read(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
-        let pairs: Vec<(String, String)> = parse(query.unwrap_or_default().as_bytes())
+        let query = query.unwrap_or_default();
+        if !decodes_to_utf8(query) {
+            return Err(Problem::parameter(
+                "the query string is not UTF-8 once decoded",
+            ));
+        }
+        let pairs: Vec<(String, String)> = parse(query.as_bytes())
             .map(|(key, value)| (key.into_owned(), value.into_owned()))
             .collect();
         if let Some((key, _)) = pairs.iter().find(|(key, _)| !known.contains(&key.as_str())) {
@@ -125,6 +133,46 @@ impl Params {
                 "`limit` is a whole number from 1 on, not `{text}`"
             ))),
         }
+    }
+}
+
+/// Whether the percent escapes of `query` make whole characters: what does not
+/// would be replaced by a mark, and so name something else.
+fn decodes_to_utf8(query: &str) -> bool {
+    let mut decoded = Vec::with_capacity(query.len());
+    let mut rest = query.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        let escaped = (byte == b'%')
+            .then(|| Some(hex(0)? * 16 + hex(1)?))
+            .flatten();
+        match escaped.and_then(|escaped| u8::try_from(escaped).ok()) {
+            Some(escaped) => {
+                decoded.push(escaped);
+                rest = &after[2..];
+            }
+            None => {
+                decoded.push(byte);
+                rest = after;
+            }
+        }
+    }
+    std::str::from_utf8(&decoded).is_ok()
+}
+
+/// The sensor that `{id}` of a path names.
+#[derive(Debug)]
+pub(super) struct SensorPath(pub(super) SensorId);
+
+impl<S: Send + Sync> FromRequestParts<S> for SensorPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // The routes give it one segment; what is left to fail is its decoding.
+        let Path(id) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Problem::parameter("the sensor in the path is not UTF-8 once decoded"))?;
+        sensor(&id).map(Self)
     }
 }
 

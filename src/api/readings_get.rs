@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
@@ -12,7 +12,7 @@ use futures_util::stream::BoxStream;
 use super::answers::{Complete, ReadingBody, Values};
 use super::content::{AnswerFormat, answer_format};
 use super::csv_rows::CsvRows;
-use super::params::{Params, instant, sensor};
+use super::params::{Params, SensorPath, instant};
 use super::{ApiState, Problem};
 use crate::model::{MeasureName, Micros, Order, SensorId, TimeRange};
 use crate::query::{HourOfReadings, ReadingsQuery};
@@ -24,11 +24,10 @@ const PARAMETERS: [&str; 7] = [
 
 pub(super) async fn get(
     State(state): State<ApiState>,
-    Path(id): Path<String>,
+    SensorPath(sensor): SensorPath,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let sensor = sensor(&id)?;
     let params = Params::read(query.as_deref(), &PARAMETERS)?;
     let now = state.clock.now();
     let format = answer_format(params.one("format")?, &headers)?;

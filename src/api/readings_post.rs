@@ -32,11 +32,7 @@ pub(super) async fn post(
         state.ledger.refuse(Refusal::Stopping);
         return Err(Problem::unavailable("stopping", "hourglass is stopping"));
     };
-    let encoding = match headers.get(header::CONTENT_ENCODING) {
-        None => None,
-        // What is no text is no coding either; the refusal shows it.
-        Some(value) => Some(value.to_str().unwrap_or("(not ASCII)")),
-    };
+    let encoding = content_encoding(&headers);
     let server = &state.settings.server;
     let limits = BodyLimits {
         decompressed_bytes_max: server.body_bytes_max,
@@ -45,12 +41,22 @@ pub(super) async fn post(
         total_timeout: server.request_timeout,
     };
     let mut share = state.bodies.share();
-    let body = read_body(body, encoding, limits, &mut share)
+    let body = read_body(body, Some(&encoding), limits, &mut share)
         .await
         .inspect_err(|error| state.ledger.refuse(refusal(error)))?;
     let outcome = state.ingest.accept(body, format, unit).await?;
     drop((share, token));
     Ok(answer(&outcome))
+}
+
+/// All lines of `Content-Encoding` as the one list that they are.
+fn content_encoding(headers: &HeaderMap) -> String {
+    let lines = headers.get_all(header::CONTENT_ENCODING).iter();
+    // What is no text is no coding either; the refusal shows it.
+    let lines: Vec<&str> = lines
+        .map(|line| line.to_str().unwrap_or("(not ASCII)"))
+        .collect();
+    lines.join(", ")
 }
 
 fn refusal(error: &ReceiveError) -> Refusal {

@@ -238,7 +238,18 @@ fn not_an_object<E>(found: &str) -> Result<Result<(), Fault>, E> {
 /// One field of an item; `value` is its text in the body.
 fn field<'a>(items: &mut Items<'a, '_>, key: Cow<'a, str>, value: &'a str) -> Result<(), Fault> {
     match &*key {
-        "sensorId" => items.sensor_id(string(value).as_deref()),
+        "sensorId" => match string(value) {
+            None if value.starts_with('"') => {
+                let detail = "sensorId holds half of a surrogate pair (\\ud800 to \\udfff), which \
+                              is no character; send both halves or the character itself";
+                Err(Fault::new(
+                    RejectCode::InvalidSensorId,
+                    Some("sensorId"),
+                    detail,
+                ))
+            }
+            id => items.sensor_id(id.as_deref()),
+        },
         "ts" => match value.as_bytes().first() {
             Some(b'"') => items.ts(string(value).as_deref().map(TimeText::Rfc3339)),
             Some(b'-' | b'0'..=b'9') => items.ts(Some(TimeText::Number(value))),

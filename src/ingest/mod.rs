@@ -2,7 +2,7 @@
 
 mod sensor_cap;
 
-pub use sensor_cap::SensorCap;
+pub use sensor_cap::{Admission, SensorCap};
 
 use std::sync::Arc;
 
@@ -69,6 +69,7 @@ struct ClockStamps<'a> {
     stamps: &'a ReceiptStamps,
     clock: &'a dyn Clock,
     cap: &'a SensorCap,
+    admission: Admission,
 }
 
 impl Stamps for ClockStamps<'_> {
@@ -77,7 +78,7 @@ impl Stamps for ClockStamps<'_> {
     }
 
     fn admit(&mut self, sensor: &SensorId) -> Result<(), usize> {
-        if self.cap.admit(sensor) {
+        if self.cap.admit(sensor, &mut self.admission) {
             Ok(())
         } else {
             Err(self.cap.sensors_max())
@@ -122,7 +123,7 @@ impl Ingest {
         unit: Option<TimeUnit>,
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
-        let decoded = if body.len() < DECODE_APART_BYTES {
+        let (decoded, admission) = if body.len() < DECODE_APART_BYTES {
             self.decode(&body, format, unit, received_at)
         } else {
             let this = self.clone();
@@ -134,7 +135,12 @@ impl Ingest {
                     Err(_) => Err(JournalError::Stopping.into()),
                 })
         }?;
-        self.take(decoded, received_at).await
+        let taken = self.take(decoded, received_at).await;
+        match &taken {
+            Ok(_) => self.cap.settle(&admission),
+            Err(_) => self.cap.forget(&admission),
+        }
+        taken.map_err(IngestError::from)
     }
 
     fn decode(
@@ -143,7 +149,7 @@ impl Ingest {
         format: Format,
         unit: Option<TimeUnit>,
         received_at: Micros,
-    ) -> Result<Decoded, IngestError> {
+    ) -> Result<(Decoded, Admission), IngestError> {
         let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
         let context = DecodeContext {
             received_at,
@@ -155,15 +161,23 @@ impl Ingest {
             stamps: &self.stamps,
             clock: &*self.clock,
             cap: &self.cap,
+            admission: Admission::default(),
         };
-        Ok(match format {
-            Format::Json => crate::decode::json(body, &context, &mut stamps)
-                .inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?,
-            Format::NdJson => crate::decode::ndjson(body, &context, &mut stamps),
-        })
+        let decoded = match format {
+            Format::Json => crate::decode::json(body, &context, &mut stamps),
+            Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut stamps)),
+        };
+        match decoded {
+            Ok(decoded) => Ok((decoded, stamps.admission)),
+            Err(error) => {
+                self.ledger.refuse(Refusal::BadBody);
+                self.cap.forget(&stamps.admission);
+                Err(error.into())
+            }
+        }
     }
 
-    async fn take(&self, decoded: Decoded, received_at: Micros) -> Result<Outcome, IngestError> {
+    async fn take(&self, decoded: Decoded, received_at: Micros) -> Result<Outcome, JournalError> {
         let accepted = decoded.batch.len() as u64;
         let by_code: Vec<(RejectCode, u64)> = decoded.rejections.by_code().collect();
         let rejected = decoded.rejections.total();

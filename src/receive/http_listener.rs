@@ -15,6 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::connection::{Activity, ConnectionRoutes};
+
 /// Pause after the system had no means for a further connection (file
 /// descriptors, memory); those that end meanwhile free some.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -92,10 +94,20 @@ pub async fn serve_http(
         let (builder, routes, counted) = (Arc::clone(&builder), routes.clone(), open.open());
         let watcher = graceful.watcher();
         tokio::spawn(async move {
-            let service = TowerToHyperService::new(routes);
+            let activity = Arc::new(Activity::default());
+            let service = TowerToHyperService::new(ConnectionRoutes {
+                routes,
+                activity: Arc::clone(&activity),
+            });
             let connection = builder.serve_connection(TokioIo::new(stream), service);
+            // The library's own timeout begins with HTTP/1: it knows neither a
+            // connection that has not said which HTTP it speaks, nor HTTP/2.
+            let ended = tokio::select! {
+                ended = watcher.watch(connection.into_owned()) => ended,
+                () = activity.quiet_for(limits.head_timeout) => Ok(()),
+            };
             // A client that breaks off or speaks no HTTP is its own affair.
-            if let Err(error) = watcher.watch(connection.into_owned()).await {
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended with an error");
             }
             drop((counted, permit));

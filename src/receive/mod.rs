@@ -2,8 +2,10 @@
 //! here.
 
 mod body_budget;
+mod connection;
 mod http_body;
 mod http_listener;
+mod lent_body;
 
 pub use body_budget::{BodyBudget, BodyShare};
 pub use http_body::{BodyLimits, ReceiveError, read_body};

@@ -104,6 +104,10 @@ impl From<BodyError> for Problem {
 impl From<JournalError> for Problem {
     fn from(error: JournalError) -> Self {
         let code = match &error {
+            JournalError::TooLarge { .. } => {
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return Self::new(status, "batch_too_large", error.to_string());
+            }
             JournalError::Full(_) => "journal_full",
             JournalError::Append(AppendError::NoRoom(_)) => "disk_full",
             JournalError::Append(AppendError::Poisoned(_)) => "journal_failed",

@@ -219,6 +219,7 @@ impl std::fmt::Debug for Ingest {
 
 fn refusal(error: &JournalError) -> Refusal {
     match error {
+        JournalError::TooLarge { .. } => Refusal::BadBody,
         JournalError::Full(_) | JournalError::Append(crate::journal::AppendError::NoRoom(_)) => {
             Refusal::JournalFull
         }

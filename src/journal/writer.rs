@@ -33,6 +33,17 @@ pub enum JournalState {
 /// Why an append failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
+    /// Larger than the journal can be sure to take once it is empty.
+    #[error(
+        "the batch takes {bytes} bytes of the journal, which takes at most {bytes_max} at once; \
+         send it in smaller ones, or raise journal.bytes_max"
+    )]
+    TooLarge {
+        /// Its size, encoded.
+        bytes: u64,
+        /// Half of the journal's bound.
+        bytes_max: u64,
+    },
     /// At its bound: retry later.
     #[error(transparent)]
     Full(#[from] SpaceFull),
@@ -139,8 +150,13 @@ impl Journal {
         encoded: Vec<u8>,
         admitted: impl FnOnce(),
     ) -> Result<u64, JournalError> {
-        let bytes = encoded.len() + RECORD_HEADER_BYTES + GROUP_HEADER_BYTES;
-        let reservation = self.space.reserve(bytes as u64)?;
+        let bytes = (encoded.len() + RECORD_HEADER_BYTES + GROUP_HEADER_BYTES) as u64;
+        // The other half is enough for the segment that is being written.
+        let bytes_max = self.space.bytes_max() / 2;
+        if bytes > bytes_max {
+            return Err(JournalError::TooLarge { bytes, bytes_max });
+        }
+        let reservation = self.space.reserve(bytes)?;
         let (reply, answer) = oneshot::channel();
         let append = Append {
             encoded,

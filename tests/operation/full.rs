@@ -72,3 +72,22 @@ async fn a_journal_at_its_bound_refuses_and_drains_when_the_store_comes_back() {
     assert_eq!(stored, (full + 1) as f64 * 500.0);
     assert!(hourglass.stop().0.success());
 }
+
+#[tokio::test]
+async fn a_batch_that_no_journal_of_this_bound_takes_is_told_so_for_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path())
+        .set("JOURNAL__SEGMENT_BYTES", "64KiB")
+        .set("JOURNAL__BYTES_MAX", "128KiB")
+        .start();
+    let distinct: serde_json::Value = (0..4000)
+        .map(|n| json!({"sensorId": format!("S{n}"), "ts": 1_777_629_600, "temp": n}))
+        .collect();
+    let (status, problem) = hourglass.post(&distinct).await;
+    assert_eq!((status, &problem["code"]), (413, &json!("batch_too_large")));
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("journal.bytes_max"), "{detail}");
+    post(&hourglass, "S1", 0..10).await;
+    let items = hourglass.metric("hourglass_items_received_total").await;
+    assert_eq!(items, 10.0, "a refused request has no items");
+}

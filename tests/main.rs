@@ -6,7 +6,10 @@
 
 mod cli;
 mod invariants;
+mod journal;
 mod model;
 mod mongodb;
+mod operation;
+mod pipeline;
 mod store_conformance;
 mod support;

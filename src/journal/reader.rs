@@ -78,14 +78,13 @@ impl LogReader {
             Some(position) => position,
             None => self.segment_of(seq)?,
         };
-        let header = match self
+        let header = self
             .disk
-            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES)
-        {
-            Ok(header) => header,
-            // All of it was read, and it was released since.
+            .read_at(&position.segment, position.offset, GROUP_HEADER_BYTES);
+        let header = match header {
+            // Read to its end and released since.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
+            header => header?,
         };
         if header.is_empty() {
             let next = self.segment_of(seq)?;

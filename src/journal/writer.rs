@@ -195,6 +195,12 @@ impl Journal {
         &self.space
     }
 
+    /// Requests that wait for the writer.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.commands.max_capacity() - self.commands.capacity()
+    }
+
     /// Segments on disk.
     #[must_use]
     pub fn segments(&self) -> u64 {

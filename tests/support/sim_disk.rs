@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use hourglass::journal::disk::{Disk, DiskFile};
 
@@ -47,10 +47,19 @@ struct State {
     is_off: bool,
 }
 
+/// Syncs of files wait here while a test holds them.
+#[derive(Debug, Default)]
+struct Gate {
+    /// Whether it is held, and how many wait.
+    state: Mutex<(bool, usize)>,
+    changed: Condvar,
+}
+
 /// The disk; clones are the same disk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SimDisk {
     state: Arc<Mutex<State>>,
+    gate: Arc<Gate>,
 }
 
 struct SimFile {
@@ -77,6 +86,31 @@ impl SimDisk {
     /// Syncs (of files and names) that succeeded so far.
     pub(crate) fn syncs(&self) -> u64 {
         self.lock().syncs
+    }
+
+    /// From now on syncs of files wait.
+    pub(crate) fn hold_syncs(&self) {
+        self.gate.state.lock().unwrap().0 = true;
+    }
+
+    /// Whether a sync waits.
+    pub(crate) fn holds_a_sync(&self) -> bool {
+        let state = self.gate.state.lock().unwrap();
+        state.0 && state.1 > 0
+    }
+
+    /// Held syncs go on.
+    pub(crate) fn let_syncs_go(&self) {
+        self.gate.state.lock().unwrap().0 = false;
+        self.gate.changed.notify_all();
+    }
+
+    fn pass_gate(&self) {
+        let mut state = self.gate.state.lock().unwrap();
+        state.1 += 1;
+        self.gate.changed.notify_all();
+        let mut state = self.gate.changed.wait_while(state, |s| s.0).unwrap();
+        state.1 -= 1;
     }
 
     /// What a machine finds after a power cut: of what was not synced, `choose`
@@ -108,6 +142,7 @@ impl SimDisk {
         drop(state);
         SimDisk {
             state: Arc::new(Mutex::new(found)),
+            gate: Arc::default(),
         }
     }
 
@@ -123,6 +158,7 @@ impl SimDisk {
         drop(state);
         SimDisk {
             state: Arc::new(Mutex::new(found)),
+            gate: Arc::default(),
         }
     }
 
@@ -254,6 +290,7 @@ impl DiskFile for SimFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.disk.pass_gate();
         let mut state = self.disk.lock();
         if state.take_fault(|f| *f == Fault::SyncFails).is_some() {
             return Err(io::Error::other("fdatasync failed"));

@@ -1,0 +1,52 @@
+//! I4, I8: while the store is frozen and the applier lags, readings are taken
+//! and queries say that they may miss some; afterwards they miss none.
+
+use serde_json::json;
+
+use super::builders::{count, hourly, post, until, until_stored};
+use crate::support::hourglass::Start;
+use crate::support::mongod::Mongod;
+
+#[tokio::test]
+async fn an_outage_that_outgrows_memory_is_taken_told_and_made_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut mongod = Mongod::new();
+    mongod.start().await;
+    let hourglass = Start::on(dir.path())
+        .store(&mongod.uri_of("away"))
+        .set("STORE__CONNECT_TIMEOUT", "300ms")
+        .set("BUFFER__BYTES_MAX", "1MiB")
+        .start();
+    post(&hourglass, "before", 0..100).await;
+    until_stored(&hourglass).await;
+
+    mongod.freeze();
+    let sensor = |number: u32| format!("S{number}");
+    for number in 0..40 {
+        post(&hourglass, &sensor(number), 0..3600).await;
+    }
+    let (status, ready) = hourglass.get("/readyz").await;
+    assert_eq!(
+        (status, &ready["complete"]),
+        (200, &json!(false)),
+        "{ready}"
+    );
+    assert!(hourglass.metric("hourglass_applier_lag_records").await > 0.0);
+    mongod.kill();
+    let answer = hourly(&hourglass, "S39").await;
+    assert_eq!(answer["complete"], false, "{answer}");
+    assert_eq!(answer["incompleteReason"], "store_unavailable");
+
+    mongod.start().await;
+    until_stored(&hourglass).await;
+    until(|| async { hourly(&hourglass, "S0").await["complete"] == true }).await;
+    assert_eq!(count(&hourglass, "before").await, 100);
+    for number in 0..40 {
+        assert_eq!(count(&hourglass, &sensor(number)).await, 3600);
+    }
+    assert_eq!(
+        hourglass.metric("hourglass_values_stored_total").await,
+        144_100.0
+    );
+    assert!(hourglass.stop().0.success());
+}

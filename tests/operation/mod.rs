@@ -1,0 +1,12 @@
+//! The running service as its operator sees it: starting, stopping, outages,
+//! full and damaged disks, `verify`. The real binary on real stores.
+
+mod away;
+mod bad_bucket;
+mod builders;
+mod damage;
+mod door;
+mod full;
+mod lock;
+mod stop;
+mod verify;

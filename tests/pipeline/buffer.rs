@@ -1,0 +1,226 @@
+//! The buffer's bound, its byte count, and what it forgets.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hourglass::buffer::{Buffer, Lease, Pin, RetryPauses};
+use hourglass::model::{BucketKey, HourStart, TimeRange};
+use hourglass::store::SensorSeen;
+use proptest::prelude::*;
+
+use super::builders::{HOUR, buffer, everything, key, now, reading, readings};
+
+const ZERO: Duration = Duration::ZERO;
+
+fn apply(buffer: &Buffer, seq: u64, sensor: &str, hour: i32, offset: u32) {
+    buffer.apply(seq, now(), &reading(sensor, hour, offset, 1.0), ZERO);
+}
+
+fn confirm_all(buffer: &Buffer) {
+    for lease in buffer.lease(&everything(ZERO), usize::MAX) {
+        let confirmed = buffer.confirm(&lease.write.key, lease.write.target);
+        let (pin, seen) = confirmed.unwrap();
+        buffer.settle(&[pin], seen.as_slice());
+    }
+}
+
+#[test]
+fn at_its_bound_it_has_no_room_but_an_empty_one_takes_any_batch() {
+    let buffer = buffer(2000);
+    assert!(buffer.has_room(10_000));
+    apply(&buffer, 1, "S1", HOUR, 1);
+    assert!(buffer.has_room(1000));
+    assert!(!buffer.has_room(10_000));
+    buffer.apply(2, now(), &readings("S1", HOUR, 2..200, 1.0), ZERO);
+    assert!(buffer.bytes() > 2000);
+    assert!(!buffer.has_room(1));
+    confirm_all(&buffer);
+    assert!(buffer.has_room(10_000), "nothing is pending");
+}
+
+#[test]
+fn only_buckets_that_are_wholly_stored_are_forgotten_the_oldest_hour_first() {
+    let buffer = buffer(16_000);
+    for hour in 0..10 {
+        for sensor in ["S1", "S2"] {
+            buffer.apply(1, now(), &readings(sensor, HOUR - hour, 0..40, 1.0), ZERO);
+        }
+    }
+    confirm_all(&buffer);
+    apply(&buffer, 2, "S1", HOUR - 9, 3_000);
+    assert!(buffer.bytes() > 16_000);
+    buffer.evict(ZERO, Duration::from_secs(1));
+    assert!(buffer.bytes() <= 12_000);
+    let hours = |sensor| {
+        let held = buffer.held(&key(sensor, HOUR).sensor, TimeRange::ALL.hours());
+        let hour = |(hour, _): (HourStart, _)| HOUR - hour.hours();
+        held.into_iter().map(hour).collect::<Vec<i32>>()
+    };
+    let (mut first, second) = (hours("S1"), hours("S2"));
+    assert_eq!(first.remove(0), 9, "it has something pending");
+    for newest_first in [first, second] {
+        let ages: Vec<i32> = newest_first.into_iter().rev().collect();
+        assert!(!ages.is_empty());
+        assert_eq!(ages, (0..ages.len() as i32).collect::<Vec<_>>());
+    }
+    buffer.evict(Duration::from_secs(2), Duration::from_secs(1));
+    assert_eq!(buffer.buckets(), 1, "idle ones go whatever is held");
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Apply {
+        sensor: usize,
+        hour: i32,
+        offset: u32,
+        value: bool,
+    },
+    Lease {
+        most: usize,
+    },
+    Confirm,
+    Rebase,
+    SetAside,
+    Settle,
+    Evict {
+        idle: bool,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0usize..3, 0i32..3, 0u32..20, any::<bool>()).prop_map(
+            |(sensor, hour, offset, value)| Step::Apply { sensor, hour, offset, value }
+        ),
+        3 => (1usize..4).prop_map(|most| Step::Lease { most }),
+        2 => Just(Step::Confirm),
+        1 => Just(Step::Rebase),
+        1 => Just(Step::SetAside),
+        1 => Just(Step::Settle),
+        1 => any::<bool>().prop_map(|idle| Step::Evict { idle }),
+    ]
+}
+
+/// The buffer with what a flusher would hold, and for each bucket the sequences
+/// of the values that are not confirmed, in order of arrival.
+struct Model {
+    buffer: Buffer,
+    seq: u64,
+    out: Vec<Lease>,
+    pins: Vec<(Pin, u64)>,
+    seen: Vec<SensorSeen>,
+    unconfirmed: HashMap<BucketKey, Vec<u64>>,
+    stored: HashMap<BucketKey, usize>,
+}
+
+impl Model {
+    fn confirm(&mut self, lease: &Lease) {
+        let write = &lease.write;
+        let confirmed = self.buffer.confirm(&write.key, write.target);
+        let (pin, seen) = confirmed.unwrap();
+        self.seen.extend(seen);
+        let waiting = self.unconfirmed.get_mut(&write.key).unwrap();
+        let gone: Vec<u64> = waiting.drain(..write.elements.len()).collect();
+        *self.stored.entry(write.key.clone()).or_default() += gone.len();
+        self.pins.push((pin, gone[0]));
+    }
+
+    fn settle(&mut self) {
+        let pins: Vec<Pin> = self.pins.drain(..).map(|(pin, _)| pin).collect();
+        self.buffer.settle(&pins, &std::mem::take(&mut self.seen));
+    }
+
+    fn run(&mut self, step: Step) {
+        match step {
+            Step::Apply {
+                sensor,
+                hour,
+                offset,
+                value,
+            } => {
+                self.seq += 1;
+                let name = ["S1", "S2", "S3"][sensor];
+                let before = self.buffer.pending_values();
+                let batch = reading(name, HOUR - hour, offset, f64::from(u8::from(value)));
+                self.buffer.apply(self.seq, now(), &batch, ZERO);
+                if self.buffer.pending_values() > before {
+                    let waiting = self.unconfirmed.entry(key(name, HOUR - hour));
+                    waiting.or_default().push(self.seq);
+                }
+            }
+            Step::Lease { most } => self.out.extend(self.buffer.lease(&everything(ZERO), most)),
+            Step::Confirm => {
+                if let Some(lease) = self.out.pop() {
+                    self.confirm(&lease);
+                }
+            }
+            Step::Rebase => {
+                let is_new = |lease: &Lease| !self.stored.contains_key(&lease.write.key);
+                if let Some(lease) = self.out.pop_if(|lease| is_new(lease)) {
+                    let write = lease.write;
+                    let rebased = self.buffer.rebase(&write.key, write.target, None, now());
+                    assert!(rebased.is_none());
+                }
+            }
+            Step::SetAside => {
+                if let Some(Lease { write, .. }) = self.out.pop() {
+                    let pauses = RetryPauses {
+                        min: ZERO,
+                        max: ZERO,
+                    };
+                    self.buffer
+                        .set_aside(&write.key, write.target, ZERO, pauses, true);
+                }
+            }
+            Step::Settle => self.settle(),
+            Step::Evict { idle } => {
+                let idle = if idle { ZERO } else { Duration::MAX };
+                self.buffer.evict(ZERO, idle);
+            }
+        }
+    }
+}
+
+proptest! {
+    /// The low-water mark never passes a record with a value that is not
+    /// confirmed, or whose confirmation is not settled; and once all is, nothing
+    /// is pinned, and when all is forgotten no byte is counted.
+    #[test]
+    fn pins_hold_what_is_unflushed_and_bytes_return_to_zero(
+        steps in proptest::collection::vec(step(), 0..120)
+    ) {
+        let mut model = Model {
+            buffer: buffer(6_000),
+            seq: 0,
+            out: Vec::new(),
+            pins: Vec::new(),
+            seen: Vec::new(),
+            unconfirmed: HashMap::new(),
+            stored: HashMap::new(),
+        };
+        for step in steps {
+            model.run(step);
+            let unconfirmed = model.unconfirmed.values().flatten().copied();
+            let lowest = unconfirmed.chain(model.pins.iter().map(|(_, seq)| *seq)).min();
+            if let Some(lowest) = lowest {
+                prop_assert!(model.buffer.lowest_pinned().is_some_and(|pin| pin <= lowest));
+            }
+            let values: usize = model.unconfirmed.values().map(Vec::len).sum();
+            prop_assert_eq!(model.buffer.pending_values(), values as u64);
+        }
+        while let Some(lease) = model.out.pop() {
+            model.confirm(&lease);
+        }
+        for lease in model.buffer.lease(&everything(ZERO), usize::MAX) {
+            model.confirm(&lease);
+        }
+        model.settle();
+        prop_assert!(model.unconfirmed.values().all(Vec::is_empty));
+        prop_assert_eq!(model.buffer.lowest_pinned(), None);
+        let untold = model.buffer.untold_seen(usize::MAX);
+        model.buffer.settle(&[], &untold);
+        model.buffer.evict(ZERO, ZERO);
+        prop_assert_eq!((model.buffer.bytes(), model.buffer.buckets()), (0, 0));
+        prop_assert_eq!(model.buffer.pending_values(), 0);
+    }
+}

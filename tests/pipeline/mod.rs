@@ -1,0 +1,11 @@
+//! From the journal to the store, part by part: the tail and the applier, the
+//! buffer's bound, the journal's low-water mark, what the flusher takes when,
+//! and what it does when the store fails for some.
+
+mod applier;
+mod buffer;
+mod builders;
+mod due;
+mod flusher;
+mod low_water;
+mod rounds;

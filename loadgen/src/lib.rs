@@ -4,7 +4,8 @@
 //! A [`fleet`] is a pure function of its workload and seed; its [`plan`] is the
 //! order of the batches. [`run`] posts them through [`http`] and measures with
 //! [`post`] and [`cpu`]; [`check`] computes the plan again and compares it with
-//! the answers, and the ledger on `/metrics` through [`exposition`].
+//! the answers, and the ledger on `/metrics` through [`exposition`]. [`command`]
+//! is all of it as the command line asks for it.
 
 pub mod args;
 pub mod check;

@@ -47,7 +47,7 @@ fn run(world: &mut World, actions: &[Action]) -> Result<(), String> {
 }
 
 proptest! {
-    #![proptest_config(cases(250))]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn i04_every_query_shows_what_was_acknowledged(

@@ -17,7 +17,7 @@ use crate::support::seed::seeded;
 use crate::support::site::Site;
 
 /// Rows of a batch; they lie in as many hours, so each hour is flushed often.
-const BATCH_ROWS: usize = 200;
+const BATCH_ROWS: usize = 400;
 
 /// How far the sender is, in rows of the list it sends.
 #[derive(Debug, Clone, Copy, Default)]

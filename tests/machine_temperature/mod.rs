@@ -29,7 +29,7 @@ macro_rules! for_every_claim {
             orders::in_file_order_in_large_batches
             orders::in_file_order_in_batches_of_seven
             orders::in_any_order_one_reading_a_request
-            orders::every_batch_sent_twice
+            orders::every_batch_sent_twice_at_once
             kills::kill_9_with_requests_in_flight_loses_and_doubles_nothing
             kills::a_chain_of_kills_at_rest_keeps_the_ledger_balanced
             kills::a_kill_while_it_stops_loses_nothing

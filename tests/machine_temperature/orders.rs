@@ -82,11 +82,10 @@ pub(super) async fn in_any_order_one_reading_a_request(site: &Site) {
     assert_eq!(ledger, sent(1));
 }
 
-pub(super) async fn every_batch_sent_twice(site: &Site) {
+pub(super) async fn every_batch_sent_twice_at_once(site: &Site) {
     let send = async |server: &Hourglass| {
         for rows in rows().chunks(400) {
-            send::batch(server, rows).await;
-            send::batch(server, rows).await;
+            tokio::join!(send::batch(server, rows), send::batch(server, rows));
         }
     };
     let (server, ledger) = check(site, send).await;

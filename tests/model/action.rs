@@ -132,7 +132,7 @@ fn item(conflicts: bool) -> impl Strategy<Value = Item> {
         prop_oneof![0..6_i64, Just(3599)],
         prop_oneof![4 => Just(0_i64), 1 => Just(1)],
         measures,
-        vec(prop_oneof![8 => Just(0_usize), 1 => 1_usize..4], 2),
+        vec(prop_oneof![5 => Just(0_usize), 1 => 1_usize..4], 2),
     )
         .prop_map(move |(sensor, hour, second, micros, measures, choices)| {
             let at = EPOCH + hour * 3_600_000_000 + second * 1_000_000 + micros;
@@ -196,13 +196,13 @@ fn action(mix: Mix) -> BoxedStrategy<Action> {
         },
     );
     let usual = prop_oneof![
-        12 => group().prop_map(|bodies| Action::Ingest(bodies, None)),
+        10 => group().prop_map(|bodies| Action::Ingest(bodies, None)),
         1 => (1_u64..4000).prop_map(Action::Advance),
         8 => (1_usize..4).prop_map(Action::Apply),
         8 => flush,
         16 => any::<usize>().prop_map(Action::Step),
-        3 => Just(Action::Finish),
-        2 => prop_oneof![Just(0_u64), Just(600)]
+        4 => Just(Action::Finish),
+        4 => prop_oneof![2 => Just(0_u64), 1 => Just(600)]
             .prop_map(|idle_seconds| Action::Evict { idle_seconds }),
         3 => Just(Action::Release),
         1 => any::<bool>().prop_map(Action::Away),

@@ -21,6 +21,11 @@ use super::connection::{Activity, ConnectionRoutes};
 /// descriptors, memory); those that end meanwhile free some.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Most bytes of a request's head, and of what is read of a connection at once:
+/// the longest address that the library takes (64 KiB), and as much of headers.
+/// Its own bound is 400 KiB, which 10,000 slow heads make 4 GB.
+const HEAD_BYTES_MAX: usize = 128 << 10;
+
 /// Limits of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
@@ -69,6 +74,7 @@ pub async fn serve_http(
     builder
         .http1()
         .timer(TokioTimer::new())
+        .max_buf_size(HEAD_BYTES_MAX)
         .header_read_timeout(limits.head_timeout);
     builder.http2().timer(TokioTimer::new());
     let builder = Arc::new(builder);

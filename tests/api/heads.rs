@@ -124,3 +124,24 @@ async fn a_connection_whose_body_was_refused_goes_on() {
     assert!(answers.contains("HTTP/1.1 200 "), "{answers}");
     expect_unharmed(&hourglass).await;
 }
+
+#[tokio::test]
+async fn a_head_beyond_128_kib_is_refused_and_one_of_a_long_address_is_not() {
+    let (_dir, hourglass) = started();
+    for (path, header, status) in [
+        (60_000, 10, "HTTP/1.1 404 "),
+        (10, 60_000, "HTTP/1.1 404 "),
+        (10, 200_000, "HTTP/1.1 431 "),
+        (70_000, 10, "HTTP/1.1 414 "),
+    ] {
+        let mut stream = connect(&hourglass);
+        let (path, header) = ("p".repeat(path), "h".repeat(header));
+        let head = format!("GET /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx: {header}");
+        // Refused before its end, it may find the connection closed.
+        stream.write_all((head + "\r\n\r\n").as_bytes()).ok();
+        let mut start = [0; 13];
+        stream.read_exact(&mut start).unwrap();
+        assert_eq!(String::from_utf8_lossy(&start), status);
+    }
+    expect_unharmed(&hourglass).await;
+}

@@ -1,6 +1,15 @@
 //! Elements of a bucket as columns.
 
+use std::collections::HashMap;
+
 use crate::model::MeasureName;
+
+/// As many names are looked through one by one; a map is faster beyond.
+const SEARCHED_NAMES_MAX: usize = 16;
+
+/// Bytes that a name takes beside its text: its place in the list, the counts
+/// of its shared text, and its share of the map, estimated.
+const NAME_BYTES: usize = 64;
 
 /// Elements in order of arrival: an offset into the hour and one or more
 /// values. An instant may stand in several elements, when measures of it came
@@ -8,6 +17,10 @@ use crate::model::MeasureName;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Elements {
     names: Vec<MeasureName>,
+    /// Place of each name, once there are more than [`SEARCHED_NAMES_MAX`].
+    places: HashMap<MeasureName, u32>,
+    /// Bytes of all names.
+    name_bytes: usize,
     /// Microseconds into the hour, 0 to 3,599,999,999.
     offsets: Vec<u32>,
     /// End of each element's values.
@@ -67,12 +80,41 @@ impl Elements {
         if self.names.get(guess).is_some_and(|n| n == name) {
             return guess as u32;
         }
-        let at = self.names.iter().position(|n| n == name);
-        let at = at.unwrap_or_else(|| {
-            self.names.push(name.clone());
-            self.names.len() - 1
-        });
-        u32::try_from(at).expect("memory holds fewer than 2^32 names")
+        self.place_of(name).unwrap_or_else(|| self.add_name(name))
+    }
+
+    fn place_of(&self, name: &MeasureName) -> Option<u32> {
+        if self.names.len() > SEARCHED_NAMES_MAX {
+            return self.places.get(name).copied();
+        }
+        let at = self.names.iter().position(|n| n == name)?;
+        Some(place(at))
+    }
+
+    fn add_name(&mut self, name: &MeasureName) -> u32 {
+        let new = place(self.names.len());
+        self.names.push(name.clone());
+        self.name_bytes += name.as_str().len();
+        match self.names.len() - 1 {
+            SEARCHED_NAMES_MAX => {
+                let names = self.names.iter().cloned();
+                self.places = names.zip(0..).collect();
+            }
+            before if before > SEARCHED_NAMES_MAX => {
+                self.places.insert(name.clone(), new);
+            }
+            _ => {}
+        }
+        new
+    }
+
+    /// The value of `measure` in element `row`, if it has one.
+    #[must_use]
+    pub fn value_at(&self, row: usize, measure: &MeasureName) -> Option<f64> {
+        let measure = self.place_of(measure)?;
+        let element = self.get(row);
+        let at = element.measures.iter().position(|m| *m == measure)?;
+        Some(element.values[at])
     }
 
     /// Number of elements.
@@ -109,7 +151,8 @@ impl Elements {
             + self.ends.capacity() * 4
             + self.measure_of.capacity() * 4
             + self.values.capacity() * 8
-            + self.names.capacity() * 16
+            + self.names.len() * NAME_BYTES
+            + self.name_bytes
     }
 
     /// The distinct measures, in order of first appearance.
@@ -167,5 +210,33 @@ impl Elements {
         self.ends.shrink_to_fit();
         self.measure_of.shrink_to_fit();
         self.values.shrink_to_fit();
+    }
+}
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).expect("memory holds fewer than 2^32 names")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_names_are_found_as_few_are() {
+        let name = |n: u32| MeasureName::new(&format!("n{n}")).unwrap();
+        let names: Vec<MeasureName> = (0..100).map(name).collect();
+        let mut elements = Elements::default();
+        for (row, reading) in names.chunks(7).enumerate() {
+            let values = reading.iter().rev().map(|name| (name, row as f64));
+            elements.push(row as u32, values);
+        }
+        elements.push(99, names.iter().map(|name| (name, -1.0)));
+        assert_eq!(elements.names().len(), 100);
+        for (at, name) in names.iter().enumerate() {
+            assert_eq!(elements.value_at(at / 7, name), Some((at / 7) as f64));
+            assert_eq!(elements.value_at(15, name), Some(-1.0));
+            assert_eq!(elements.value_at((at / 7 + 1) % 15, name), None);
+        }
+        assert_eq!(elements.value_at(0, &name(100)), None);
     }
 }

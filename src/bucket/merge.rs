@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Computed, Element, Elements};
+use super::{Computed, Elements};
 use crate::model::MeasureName;
 
 /// The elements of one hour with an index of its instants.
@@ -139,10 +139,10 @@ impl Merge {
     }
 
     fn value_at(&self, first: u32, offset: u32, measure: &MeasureName) -> Option<f64> {
-        let get = |row: u32| -> Element<'_> { self.elements.get(row as usize) };
-        get(first).value(measure).or_else(|| {
+        let value = |row: u32| self.elements.value_at(row as usize, measure);
+        value(first).or_else(|| {
             let rows = self.late.get(&offset)?;
-            rows.iter().find_map(|row| get(*row).value(measure))
+            rows.iter().find_map(|row| value(*row))
         })
     }
 

@@ -70,7 +70,8 @@ pub(super) fn plan(
     let grown = |part: &LastPart| {
         let new = elements.names().iter();
         let new = new.filter(|name| !part.computed.measures.contains_key(*name));
-        part.bytes + document_overhead(key, new)
+        let measures = document_overhead(key, new) - document_overhead(key, []);
+        part.bytes + measures
     };
     let first_bytes = element_bytes(elements.get(from));
     let open = last.filter(|part| !part.full && grown(part) + first_bytes <= bytes_max);

@@ -1,6 +1,6 @@
 //! A batch being filled: each sensor and measure is looked up, not repeated.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::model::{Batch, MeasureName, MeasureNameError, Micros, SensorId, SensorIdError};
 
@@ -30,6 +30,8 @@ pub(super) struct Columns {
     /// comparing a name is cheaper than hashing it.
     last_sensor: Option<u32>,
     last_measures: Vec<u32>,
+    /// Which sensor has which measure.
+    pairs: HashSet<(u32, u32)>,
 }
 
 impl Columns {
@@ -57,6 +59,33 @@ impl Columns {
         match self.measures.get(name) {
             Some(known) => Ok(Measure::Known(*known)),
             None => MeasureName::new(name).map(Measure::New),
+        }
+    }
+
+    /// Whether a reading has a measure that its sensor did not have yet.
+    pub(super) fn is_new(&self, sensor: &Sensor, values: &[(Measure, f64)]) -> bool {
+        let Sensor::Known(sensor) = sensor else {
+            return true;
+        };
+        values.iter().any(|(measure, _)| match measure {
+            Measure::Known(measure) => !self.pairs.contains(&(*sensor, *measure)),
+            Measure::New(_) => true,
+        })
+    }
+
+    /// The id of a sensor.
+    pub(super) fn id<'a>(&'a self, sensor: &'a Sensor) -> &'a SensorId {
+        match sensor {
+            Sensor::Known(index) => &self.batch.sensors()[*index as usize],
+            Sensor::New(id) => id,
+        }
+    }
+
+    /// The name of a measure.
+    pub(super) fn name<'a>(&'a self, measure: &'a Measure) -> &'a MeasureName {
+        match measure {
+            Measure::Known(index) => &self.batch.measures()[*index as usize],
+            Measure::New(name) => name,
         }
     }
 
@@ -89,6 +118,8 @@ impl Columns {
             }
         };
         self.last_sensor = Some(sensor);
+        let pairs = self.last_measures.iter().map(|measure| (sensor, *measure));
+        self.pairs.extend(pairs);
         self.batch.finish_reading(sensor, at);
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::TimeUnit;
-use crate::model::{Batch, Micros, RejectCode, Rejection, SensorId};
+use crate::model::{Batch, MeasureName, Micros, RejectCode, Rejection, SensorId};
 
 /// What decoding depends on besides the bytes.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub struct DecodeContext {
 }
 
 /// What decoding asks of the process, item by item.
-pub trait Stamps {
+pub trait Gate {
     /// The time of receipt for an item without a time of its own: at least one
     /// microsecond after the last.
     fn next(&mut self) -> Micros;
@@ -27,6 +27,15 @@ pub trait Stamps {
     /// Whether `sensor`, which is new in this body, may come in; if not, how many
     /// sensors are the most (`ingest.sensors_max`).
     fn admit(&mut self, sensor: &SensorId) -> Result<(), usize>;
+
+    /// Whether the measures of a reading of `sensor`, some of which are new for
+    /// it in this body, may come in; if not, which one (its position) is beyond
+    /// the most that a sensor may have.
+    fn admit_measures(
+        &mut self,
+        sensor: &SensorId,
+        measures: &mut dyn Iterator<Item = &MeasureName>,
+    ) -> Result<(), usize>;
 }
 
 /// A decoded body.

@@ -8,14 +8,14 @@ use super::decimal::Decimal;
 use super::decoded::{Fault, excerpt};
 use super::measure_value::parse_number;
 use super::timestamp::{TimeText, read_time};
-use super::{DecodeContext, Decoded, Rejections, Stamps};
-use crate::model::{MEASURES_PER_READING_MAX, Micros, RejectCode};
+use super::{DecodeContext, Decoded, Gate, Rejections};
+use crate::model::{MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, Micros, RejectCode};
 
 /// Collects the items of a body. Nothing of an item outlives it but what the
 /// batch holds.
 pub(super) struct Items<'a, 'c> {
     context: &'c DecodeContext,
-    stamps: &'c mut dyn Stamps,
+    gate: &'c mut dyn Gate,
     columns: Columns,
     items: u64,
     text_fields_skipped: u64,
@@ -42,10 +42,10 @@ enum Time {
 }
 
 impl<'a, 'c> Items<'a, 'c> {
-    pub(super) fn new(context: &'c DecodeContext, stamps: &'c mut dyn Stamps) -> Self {
+    pub(super) fn new(context: &'c DecodeContext, gate: &'c mut dyn Gate) -> Self {
         Self {
             context,
-            stamps,
+            gate,
             columns: Columns::default(),
             items: 0,
             text_fields_skipped: 0,
@@ -103,9 +103,9 @@ impl<'a, 'c> Items<'a, 'c> {
         }
         let at = match self.item.time {
             Some(Time::At(at)) => at,
-            None => self.stamps.next(),
+            None => self.gate.next(),
             Some(Time::Age(age)) => {
-                let stamp = self.stamps.next();
+                let stamp = self.gate.next();
                 stamp
                     .get()
                     .checked_sub(age)
@@ -121,7 +121,7 @@ impl<'a, 'c> Items<'a, 'c> {
             }
         };
         if let Sensor::New(id) = &sensor
-            && let Err(sensors_max) = self.stamps.admit(id)
+            && let Err(sensors_max) = self.gate.admit(id)
         {
             let detail = format!(
                 "there are {sensors_max} sensors already, the most that are taken; if this one \
@@ -132,6 +132,20 @@ impl<'a, 'c> Items<'a, 'c> {
                 Some("sensorId"),
                 detail,
             ));
+        }
+        if self.columns.is_new(&sensor, &self.item.values) {
+            let columns = &self.columns;
+            let mut names = self.item.values.iter().map(|(m, _)| columns.name(m));
+            let admitted = self.gate.admit_measures(columns.id(&sensor), &mut names);
+            if let Err(position) = admitted {
+                let (measure, _) = &self.item.values[position];
+                let detail = format!(
+                    "the sensor has {MEASURES_PER_SENSOR_MAX} measures already, the most that one \
+                     may have; put what varies into values or sensor ids, not into names"
+                );
+                let name = columns.name(measure).as_str();
+                return Err(Fault::new(RejectCode::TooManyMeasures, Some(name), detail));
+            }
         }
         self.text_fields_skipped += self.item.text_fields;
         self.columns.push(sensor, at, self.item.values.drain(..));

@@ -13,7 +13,7 @@ use super::body_error::error_reason;
 use super::decoded::Fault;
 use super::item::Items;
 use super::timestamp::TimeText;
-use super::{BodyError, DecodeContext, Decoded, Stamps};
+use super::{BodyError, DecodeContext, Decoded, Gate};
 use crate::model::RejectCode;
 
 /// Decodes a JSON body. A byte order mark before it is skipped.
@@ -24,7 +24,7 @@ use crate::model::RejectCode;
 pub fn json(
     body: &[u8],
     context: &DecodeContext,
-    stamps: &mut dyn Stamps,
+    gate: &mut dyn Gate,
 ) -> Result<Decoded, BodyError> {
     let text = std::str::from_utf8(body).map_err(|error| BodyError::NotUtf8 {
         byte: error.valid_up_to(),
@@ -39,11 +39,11 @@ pub fn json(
     };
     match text.as_bytes().first() {
         None => Err(BodyError::Empty),
-        Some(b'[') => array(text, context, stamps).map_err(not_json),
+        Some(b'[') => array(text, context, gate).map_err(not_json),
         Some(b'{') => {
             let envelope: Envelope<'_> = serde_json::from_str(text).map_err(not_json)?;
             let Some(readings) = envelope.readings else {
-                return Ok(single(text, context, stamps));
+                return Ok(single(text, context, gate));
             };
             if let Some(other) = envelope.other {
                 let other = super::decoded::excerpt(&other);
@@ -51,7 +51,7 @@ pub fn json(
                 return Err(wrong_shape(&found));
             }
             let offset = readings.as_ptr() as usize - text.as_ptr() as usize;
-            array(readings, context, stamps)
+            array(readings, context, gate)
                 .map_err(|error| BodyError::from_json(&error, readings, start + offset))
         }
         Some(first) => {
@@ -82,8 +82,8 @@ pub(super) fn item<'a>(
     Ok(fields)
 }
 
-fn single(text: &str, context: &DecodeContext, stamps: &mut dyn Stamps) -> Decoded {
-    let mut items = Items::new(context, stamps);
+fn single(text: &str, context: &DecodeContext, gate: &mut dyn Gate) -> Decoded {
+    let mut items = Items::new(context, gate);
     items.begin_item();
     let fields = item(text, &mut items).unwrap_or_else(|error| Err(unreadable(&error)));
     items.end_item(fields, None);
@@ -97,18 +97,18 @@ fn single(text: &str, context: &DecodeContext, stamps: &mut dyn Stamps) -> Decod
 fn array(
     text: &str,
     context: &DecodeContext,
-    stamps: &mut dyn Stamps,
+    gate: &mut dyn Gate,
 ) -> Result<Decoded, serde_json::Error> {
-    visit_array::<InPlace>(text, context, stamps)
-        .or_else(|_| visit_array::<CutOut>(text, context, stamps))
+    visit_array::<InPlace>(text, context, gate)
+        .or_else(|_| visit_array::<CutOut>(text, context, gate))
 }
 
 fn visit_array<W: Way>(
     text: &str,
     context: &DecodeContext,
-    stamps: &mut dyn Stamps,
+    gate: &mut dyn Gate,
 ) -> Result<Decoded, serde_json::Error> {
-    let mut items = Items::new(context, stamps);
+    let mut items = Items::new(context, gate);
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.deserialize_seq(ArrayVisitor::<W>(&mut items, std::marker::PhantomData))?;
     deserializer.end()?;

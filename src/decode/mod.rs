@@ -15,7 +15,7 @@
 //!   a measure that is `null` counts as absent. A reserved key that is `null`
 //!   is a fault: a reading must not be dated or named by accident.
 //! - Without `ts` and `ageMs` an item is stamped with the time of receipt, by
-//!   [`Stamps`], once and only if it is otherwise accepted.
+//!   [`Gate`], once and only if it is otherwise accepted.
 //! - The first fault of an item, in the order of its text, decides its
 //!   rejection.
 
@@ -30,7 +30,7 @@ mod ndjson;
 mod timestamp;
 
 pub use body_error::BodyError;
-pub use decoded::{DecodeContext, Decoded, Rejections, Stamps};
+pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
 pub use ndjson::ndjson;
 pub use timestamp::{TimeFault, TimeText, TimeUnit, parse_time};

@@ -4,14 +4,14 @@ use super::body_error::{error_byte, error_reason};
 use super::decoded::Fault;
 use super::item::Items;
 use super::json::{is_json_space, item};
-use super::{DecodeContext, Decoded, Stamps};
+use super::{DecodeContext, Decoded, Gate};
 use crate::model::RejectCode;
 
 /// Decodes a body of one JSON object a line. A bad line is refused by itself;
 /// blank lines are no items; CRLF ends a line as LF does, and the last line
 /// needs no end. A byte order mark before the first line is skipped.
-pub fn ndjson(body: &[u8], context: &DecodeContext, stamps: &mut dyn Stamps) -> Decoded {
-    let mut items = Items::new(context, stamps);
+pub fn ndjson(body: &[u8], context: &DecodeContext, gate: &mut dyn Gate) -> Decoded {
+    let mut items = Items::new(context, gate);
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     for (number, line) in (1..).zip(body.split(|byte| *byte == b'\n')) {
         let text = std::str::from_utf8(line);

@@ -1,7 +1,9 @@
 //! The accept path: decoded readings -> admission -> journal durable -> applied.
 
+mod measure_cap;
 mod sensor_cap;
 
+pub use measure_cap::{MeasureCap, NewMeasures};
 pub use sensor_cap::{Admission, SensorCap};
 
 use std::sync::Arc;
@@ -10,10 +12,10 @@ use bytes::Bytes;
 
 use crate::clock::{Clock, ReceiptStamps};
 use crate::config::IngestSettings;
-use crate::decode::{BodyError, DecodeContext, Decoded, Stamps, TimeUnit};
+use crate::decode::{BodyError, DecodeContext, Decoded, Gate, TimeUnit};
 use crate::journal::{Journal, JournalError, Record};
 use crate::metrics::{Ledger, Refusal};
-use crate::model::{Micros, RejectCode, Rejection, SensorId};
+use crate::model::{MEASURES_PER_SENSOR_MAX, MeasureName, Micros, RejectCode, Rejection, SensorId};
 
 /// Bytes of a body from which on it is decoded apart: a worker that decodes
 /// keeps others waiting, some 5 ms a MiB.
@@ -62,27 +64,45 @@ pub struct Ingest {
     clock: Arc<dyn Clock>,
     stamps: Arc<ReceiptStamps>,
     cap: Arc<SensorCap>,
+    measure_cap: Arc<MeasureCap>,
     settings: IngestSettings,
 }
 
-struct ClockStamps<'a> {
+/// What one body brought that is new.
+#[derive(Debug, Default)]
+struct Admitted {
+    sensors: Admission,
+    measures: NewMeasures,
+}
+
+struct IngestGate<'a> {
     stamps: &'a ReceiptStamps,
     clock: &'a dyn Clock,
     cap: &'a SensorCap,
-    admission: Admission,
+    measure_cap: &'a MeasureCap,
+    admitted: Admitted,
 }
 
-impl Stamps for ClockStamps<'_> {
+impl Gate for IngestGate<'_> {
     fn next(&mut self) -> Micros {
         self.stamps.next(self.clock.now())
     }
 
     fn admit(&mut self, sensor: &SensorId) -> Result<(), usize> {
-        if self.cap.admit(sensor, &mut self.admission) {
+        if self.cap.admit(sensor, &mut self.admitted.sensors) {
             Ok(())
         } else {
             Err(self.cap.sensors_max())
         }
+    }
+
+    fn admit_measures(
+        &mut self,
+        sensor: &SensorId,
+        measures: &mut dyn Iterator<Item = &MeasureName>,
+    ) -> Result<(), usize> {
+        self.measure_cap
+            .admit(sensor, measures, &mut self.admitted.measures)
     }
 }
 
@@ -101,6 +121,7 @@ impl Ingest {
             clock,
             stamps: Arc::new(ReceiptStamps::default()),
             cap: Arc::new(SensorCap::new(settings.sensors_max)),
+            measure_cap: Arc::new(MeasureCap::new(MEASURES_PER_SENSOR_MAX)),
             settings,
         }
     }
@@ -123,7 +144,7 @@ impl Ingest {
         unit: Option<TimeUnit>,
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
-        let (decoded, admission) = if body.len() < DECODE_APART_BYTES {
+        let (decoded, admitted) = if body.len() < DECODE_APART_BYTES {
             self.decode(&body, format, unit, received_at)
         } else {
             let this = self.clone();
@@ -137,8 +158,11 @@ impl Ingest {
         }?;
         let taken = self.take(decoded, received_at).await;
         match &taken {
-            Ok(_) => self.cap.settle(&admission),
-            Err(_) => self.cap.forget(&admission),
+            Ok(_) => {
+                self.cap.settle(&admitted.sensors);
+                self.measure_cap.settle(admitted.measures);
+            }
+            Err(_) => self.cap.forget(&admitted.sensors),
         }
         taken.map_err(IngestError::from)
     }
@@ -149,7 +173,7 @@ impl Ingest {
         format: Format,
         unit: Option<TimeUnit>,
         received_at: Micros,
-    ) -> Result<(Decoded, Admission), IngestError> {
+    ) -> Result<(Decoded, Admitted), IngestError> {
         let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
         let context = DecodeContext {
             received_at,
@@ -157,21 +181,22 @@ impl Ingest {
             max_time: received_at.saturating_add(max_future),
             unit,
         };
-        let mut stamps = ClockStamps {
+        let mut gate = IngestGate {
             stamps: &self.stamps,
             clock: &*self.clock,
             cap: &self.cap,
-            admission: Admission::default(),
+            measure_cap: &self.measure_cap,
+            admitted: Admitted::default(),
         };
         let decoded = match format {
-            Format::Json => crate::decode::json(body, &context, &mut stamps),
-            Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut stamps)),
+            Format::Json => crate::decode::json(body, &context, &mut gate),
+            Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
         };
         match decoded {
-            Ok(decoded) => Ok((decoded, stamps.admission)),
+            Ok(decoded) => Ok((decoded, gate.admitted)),
             Err(error) => {
                 self.ledger.refuse(Refusal::BadBody);
-                self.cap.forget(&stamps.admission);
+                self.cap.forget(&gate.admitted.sensors);
                 Err(error.into())
             }
         }

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use hourglass::buffer::{Buffer, WriterId};
 use hourglass::config::BufferSettings;
-use hourglass::decode::{DecodeContext, Decoded, Rejections, Stamps, json, ndjson};
+use hourglass::decode::{DecodeContext, Decoded, Gate, Rejections, json, ndjson};
 use hourglass::journal::Record;
 use hourglass::metrics::Ledger;
-use hourglass::model::{Micros, RejectCode, SensorId};
+use hourglass::model::{MeasureName, Micros, RejectCode, SensorId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -23,12 +23,20 @@ use crate::model::action::EPOCH;
 /// All stamps are one, so that an item does not depend on those before it.
 struct OneStamp;
 
-impl Stamps for OneStamp {
+impl Gate for OneStamp {
     fn next(&mut self) -> Micros {
         Micros::new(EPOCH).unwrap()
     }
 
     fn admit(&mut self, _: &SensorId) -> Result<(), usize> {
+        Ok(())
+    }
+
+    fn admit_measures(
+        &mut self,
+        _: &SensorId,
+        _: &mut dyn Iterator<Item = &MeasureName>,
+    ) -> Result<(), usize> {
         Ok(())
     }
 }

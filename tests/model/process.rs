@@ -7,13 +7,13 @@ use hourglass::apply::{Applier, Progress, Turn};
 use hourglass::buffer::{Buffer, WriterId};
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::BufferSettings;
-use hourglass::decode::{self, DecodeContext, Decoded, Stamps};
+use hourglass::decode::{self, DecodeContext, Decoded, Gate};
 use hourglass::flush::low_water;
 use hourglass::journal::disk::Disk;
 use hourglass::journal::tail::{Tail, TailRecord};
 use hourglass::journal::{AppendError, Log, Record, Recovered, Space};
 use hourglass::metrics::Ledger;
-use hourglass::model::{Micros, SensorId};
+use hourglass::model::{MeasureName, Micros, SensorId};
 use hourglass::query::Query;
 use hourglass::store::Store;
 use tokio::sync::oneshot;
@@ -41,12 +41,20 @@ pub(crate) struct Process {
 /// Items of the model all have a time of their own.
 struct NoStamps;
 
-impl Stamps for NoStamps {
+impl Gate for NoStamps {
     fn next(&mut self) -> Micros {
         unreachable!("every item has its own time")
     }
 
     fn admit(&mut self, _: &SensorId) -> Result<(), usize> {
+        Ok(())
+    }
+
+    fn admit_measures(
+        &mut self,
+        _: &SensorId,
+        _: &mut dyn Iterator<Item = &MeasureName>,
+    ) -> Result<(), usize> {
         Ok(())
     }
 }

@@ -340,3 +340,19 @@ fn a_sensor_beyond_the_cap_costs_no_other_item_its_place() {
         refused.detail
     );
 }
+
+#[test]
+fn a_measure_beyond_the_cap_of_its_sensor_is_named() {
+    let decoded =
+        read_json(r#"[{"sensorId":"a","x":1,"one-too-many":2},{"sensorId":"a","x":3}]"#).unwrap();
+    assert_eq!(decoded.batch.len(), 1);
+    let refused = &decoded.rejections.first()[0];
+    assert_eq!(refused.index, 0);
+    assert_eq!(refused.code, RejectCode::TooManyMeasures);
+    assert_eq!(refused.field.as_deref(), Some("one-too-many"));
+    assert!(
+        refused.detail.contains("1024 measures"),
+        "{}",
+        refused.detail
+    );
+}

@@ -5,15 +5,15 @@ mod items;
 mod properties;
 
 use super::*;
-use crate::model::{Micros, RejectCode, SensorId};
+use crate::model::{MeasureName, Micros, RejectCode, SensorId};
 
 /// 2026-05-01T10:00:00Z.
 const NOW: i64 = 1_777_629_600_000_000;
 
-/// Stamps from [`NOW`], a microsecond apart.
+/// Gate from [`NOW`], a microsecond apart.
 struct Counted(i64);
 
-impl Stamps for Counted {
+impl Gate for Counted {
     fn next(&mut self) -> Micros {
         self.0 += 1;
         Micros::new(self.0 - 1).unwrap()
@@ -24,6 +24,17 @@ impl Stamps for Counted {
             return Err(7);
         }
         Ok(())
+    }
+
+    fn admit_measures(
+        &mut self,
+        _: &SensorId,
+        mut measures: &mut dyn Iterator<Item = &MeasureName>,
+    ) -> Result<(), usize> {
+        match Iterator::position(&mut measures, |name| name.as_str() == "one-too-many") {
+            Some(position) => Err(position),
+            None => Ok(()),
+        }
     }
 }
 

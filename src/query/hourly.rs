@@ -87,8 +87,11 @@ impl Query {
             }
         }
         for (sensor, stored, snapshot) in cold {
-            let hours = self.join_loaded(&sensor, stored, snapshot).await?;
-            answers.insert(sensor, hours);
+            let loaded = self.join_loaded(&sensor, stored, snapshot).await;
+            let Some(hours_of_sensor) = unless_away(loaded)? else {
+                return Ok(self.hourly_from_buffer(sensors, hours));
+            };
+            answers.insert(sensor, hours_of_sensor);
         }
         let sensors = sensors.iter().map(|sensor| SensorHoursAnswer {
             sensor: sensor.clone(),

@@ -10,7 +10,7 @@
 use proptest::prelude::*;
 
 use super::cases;
-use crate::model::action::{Action, Mix, Question, SENSORS, actions, setup};
+use crate::model::action::{Action, EPOCH, Item, Mix, Question, SENSORS, Setup, actions, setup};
 use crate::model::run::World;
 
 const MIX: Mix = Mix {
@@ -66,4 +66,47 @@ proptest! {
         let run = || run(&mut World::new(setup)?, &actions);
         prop_assert_eq!(run(), Ok(()));
     }
+}
+
+/// Late data for a forgotten bucket: the query has the computed fields and
+/// loads the bucket when the store goes away.
+#[test]
+fn i04_an_outage_in_the_middle_of_a_query_is_told_as_incomplete() {
+    let setup = Setup {
+        segment_bytes: 1 << 20,
+        tail_bytes: 1 << 20,
+        buffer_bytes: 1 << 20,
+        part_bytes_max: None,
+    };
+    let ingest = |second: i64| {
+        let reading = Item::Reading {
+            sensor: SENSORS[0],
+            at: EPOCH + second * 1_000_000,
+            values: vec![("temp", 1.5)],
+        };
+        Action::Ingest(vec![vec![reading]], None)
+    };
+    let flush = Action::Flush {
+        buckets_max: 1,
+        everything: true,
+        trouble: None,
+    };
+    let mut world = World::new(setup).unwrap();
+    let prelude = [ingest(0), Action::Apply(1), flush, Action::Finish];
+    let late = [
+        Action::Evict { idle_seconds: 0 },
+        ingest(1),
+        Action::Apply(1),
+        Action::Ask(0, Question::Hourly),
+    ];
+    let outage = [
+        Action::Step(0),
+        Action::Step(0),
+        Action::Away(true),
+        Action::Finish,
+    ];
+    for action in prelude.iter().chain(&late).chain(&outage) {
+        world.act(action).unwrap();
+    }
+    assert_eq!(world.answered, 1);
 }

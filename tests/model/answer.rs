@@ -23,6 +23,8 @@ pub(crate) enum Told {
 /// A query under way.
 pub(crate) struct Asked {
     pub(crate) future: BoxFuture<'static, Result<(Completeness, Told), StoreError>>,
+    /// Whether it streams: an outage can then only end it with an error.
+    pub(crate) is_stream: bool,
     /// What there was when it began.
     pub(crate) start: Moment,
     /// Whether everything acknowledged was applied when it began.
@@ -117,8 +119,9 @@ impl Asked {
     ) -> Result<(), String> {
         let (completeness, told) = match answer {
             Ok(answer) => answer,
-            // An error is told, too, where the store cannot be read.
-            Err(StoreError::Unavailable { .. }) if self.was_away => return Ok(()),
+            Err(StoreError::Unavailable { .. }) if self.was_away && self.is_stream => {
+                return Ok(());
+            }
             Err(error) => return Err(format!("I4: a query failed: {error}")),
         };
         match completeness {

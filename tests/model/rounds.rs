@@ -97,6 +97,7 @@ impl World {
         let polled = self.asked[at].future.as_mut().poll(&mut context);
         if let Poll::Ready(answer) = polled {
             let asked = self.asked.remove(at);
+            self.answered += 1;
             asked.check(answer, &self.view)?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use hourglass::metrics::Ledger;
 use hourglass::model::Micros;
 use hourglass::store::Store;
 
-use super::action::{Action, Body, DiskTrouble, EPOCH, Setup};
+use super::action::{Action, Body, DiskTrouble, EPOCH, Question, Setup};
 use super::answer::{Asked, ask};
 use super::naive::{Journalled, View, values_of};
 use super::process::Process;
@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) other_wrote: bool,
     /// Whether the store may have failed for a bucket by itself.
     pub(crate) was_set_aside: bool,
+    /// Queries that were answered.
+    pub(crate) answered: usize,
     pub(super) clock: Arc<ManualClock>,
     pub(super) other: Arc<Buffer>,
     pub(super) rounds: Vec<Flushing>,
@@ -79,6 +81,7 @@ impl World {
             was_cold: false,
             other_wrote: false,
             was_set_aside: false,
+            answered: 0,
             clock,
             other: Arc::new(other),
             rounds: Vec::new(),
@@ -108,6 +111,7 @@ impl World {
                 let acknowledged = self.journalled.acknowledged.last();
                 self.asked.push(Asked {
                     future: ask(self.process.query.clone(), *sensor, *question),
+                    is_stream: matches!(question, Question::Readings { .. }),
                     start: self.view.now(),
                     acknowledged_applied: acknowledged.is_none_or(|last| *last < applied),
                     durable_applied: self.journalled.end() <= applied,

@@ -3,8 +3,10 @@
 //! can be stopped at each of them while others go on.
 
 mod fences;
+mod trouble;
 
 pub(crate) use fences::Written;
+pub(crate) use trouble::Trouble;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
@@ -20,23 +22,7 @@ use hourglass::store::{
 };
 
 use fences::State;
-
-/// What the next call that writes comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// An error, and nothing went in.
-    ErrorBefore,
-    /// Everything went in, and the reply is lost.
-    ReplyLost,
-    /// Full parts were closed, then an error.
-    LostHalfWay,
-    /// An error now; the writes reach the store later, if at all.
-    Delayed,
-    /// The first write fails, the others go on.
-    FirstFails,
-    /// All are refused, nothing went in.
-    Refused,
-}
+use trouble::{away, refused};
 
 /// The store; clones are the same store.
 #[derive(Debug, Clone)]
@@ -129,13 +115,6 @@ impl SimStore {
     }
 }
 
-fn away() -> StoreError {
-    StoreError::Unavailable {
-        store: "simulated",
-        reason: "trouble was planted".to_owned(),
-    }
-}
-
 #[async_trait]
 impl Store for SimStore {
     fn name(&self) -> &'static str {
@@ -158,10 +137,7 @@ impl Store for SimStore {
         match trouble {
             Some(Trouble::ErrorBefore) => return Err(away()),
             Some(Trouble::Refused) => {
-                return Err(StoreError::Refused {
-                    store: "simulated",
-                    reason: "trouble was planted".to_owned(),
-                });
+                return Err(refused());
             }
             Some(Trouble::Delayed) => {
                 self.lock().delayed.extend(writes.iter().cloned());

@@ -14,5 +14,6 @@ mod model;
 mod mongodb;
 mod operation;
 mod pipeline;
+mod query;
 mod store_conformance;
 mod support;

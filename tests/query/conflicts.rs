@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::answers::{at, expect_problem, flushed, get, post};
+use super::answers::{at, each_store, expect_problem, flushed, get, post};
 use crate::support::hourglass::Hourglass;
 use crate::support::site::Site;
 
@@ -14,33 +14,34 @@ async fn conflicts(hourglass: &Hourglass) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_refused_value_is_shown_with_the_one_that_stays() {
-    let site = Site::embedded().await;
-    let hourglass = site.start().start();
-    assert_eq!(conflicts(&hourglass).await, [Value::Null; 0]);
-    let first = json!({ "sensorId": "a|b", "ts": at(1), "temp": 1, "hum": 2 });
-    post(&hourglass, &first).await;
-    flushed(&hourglass).await;
-    let before = jiff::Timestamp::now();
-    let second = json!({ "sensorId": "a|b", "ts": at(1), "temp": 1.5, "hum": 2, "co2": 3 });
-    post(&hourglass, &second).await;
-    // Of an hour that is in the store and not in memory, the flush finds it.
-    flushed(&hourglass).await;
-    let told = conflicts(&hourglass).await;
-    let received_at = told[0]["receivedAt"].as_str().unwrap();
-    let received: jiff::Timestamp = received_at.parse().unwrap();
-    assert!(before.as_microsecond() <= received.as_microsecond());
-    let expected = json!({
-        "sensorId": "a|b", "ts": at(1), "measure": "temp",
-        "kept": 1.0, "refused": 1.5, "receivedAt": received_at,
-    });
-    assert_eq!(told, [expected]);
-    let stored = get(&hourglass, "/v1/sensors/a%7Cb/latest").await;
-    let measures = json!({ "temp": 1.0, "hum": 2.0, "co2": 3.0 });
-    assert_eq!(stored["latest"]["measures"], measures);
-    assert_eq!(
-        hourglass.metric("hourglass_values_conflict_total").await,
-        1.0
-    );
+    for site in each_store().await {
+        let hourglass = site.start().start();
+        assert_eq!(conflicts(&hourglass).await, [Value::Null; 0]);
+        let first = json!({ "sensorId": "a|b", "ts": at(1), "temp": 1, "hum": 2 });
+        post(&hourglass, &first).await;
+        flushed(&hourglass).await;
+        let before = jiff::Timestamp::now();
+        let second = json!({ "sensorId": "a|b", "ts": at(1), "temp": 1.5, "hum": 2, "co2": 3 });
+        post(&hourglass, &second).await;
+        // Of an hour that is in the store and not in memory, the flush finds it.
+        flushed(&hourglass).await;
+        let told = conflicts(&hourglass).await;
+        let received_at = told[0]["receivedAt"].as_str().unwrap();
+        let received: jiff::Timestamp = received_at.parse().unwrap();
+        assert!(before.as_microsecond() <= received.as_microsecond());
+        let expected = json!({
+            "sensorId": "a|b", "ts": at(1), "measure": "temp",
+            "kept": 1.0, "refused": 1.5, "receivedAt": received_at,
+        });
+        assert_eq!(told, [expected]);
+        let stored = get(&hourglass, "/v1/sensors/a%7Cb/latest").await;
+        let measures = json!({ "temp": 1.0, "hum": 2.0, "co2": 3.0 });
+        assert_eq!(stored["latest"]["measures"], measures);
+        assert_eq!(
+            hourglass.metric("hourglass_values_conflict_total").await,
+            1.0
+        );
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::json;
 
-use super::answers::{expect_problem, flushed, post};
+use super::answers::{each_store, expect_problem, flushed, post};
 use crate::support::hourglass::Hourglass;
 use crate::support::site::Site;
 
@@ -146,53 +146,54 @@ async fn an_ndjson_answer_can_be_posted_and_changes_nothing() {
 
 #[tokio::test]
 async fn values_come_back_bit_for_bit_in_each_format() {
-    let site = Site::embedded().await;
-    let hourglass = site.start().start();
-    let values = [
-        0.1,
-        -0.0,
-        5e-324,
-        f64::MIN_POSITIVE,
-        1.0 / 3.0,
-        9_007_199_254_740_992.0,
-        123_456_789.123_456_79,
-        -1e300,
-    ];
-    let readings = values.iter().enumerate().map(|(second, value)| {
-        let ts = format!("2026-05-01T10:00:{second:02}Z");
-        json!({ "sensorId": "S/1", "ts": ts, "x": value })
-    });
-    post(&hourglass, &readings.collect()).await;
-    let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
-    for _ in ["buffered or under way", "stored"] {
-        // As text: the library that tests read JSON with rounds.
-        let (_, _, json) = ask(&hourglass, "", None).await;
-        let told = json.split("\"x\":").skip(1);
-        let told: Vec<u64> = told
-            .map(|rest| {
-                rest.split('}')
-                    .next()
-                    .unwrap()
-                    .parse::<f64>()
-                    .unwrap()
-                    .to_bits()
-            })
-            .collect();
-        assert_eq!(told, bits);
-        let (_, _, csv) = ask(&hourglass, "format=csv", None).await;
-        let told: Vec<u64> = csv
-            .lines()
-            .skip(1)
-            .map(|line| {
-                line.split_once(',')
-                    .unwrap()
-                    .1
-                    .parse::<f64>()
-                    .unwrap()
-                    .to_bits()
-            })
-            .collect();
-        assert_eq!(told, bits);
-        flushed(&hourglass).await;
+    for site in each_store().await {
+        let hourglass = site.start().start();
+        let values = [
+            0.1,
+            -0.0,
+            5e-324,
+            f64::MIN_POSITIVE,
+            1.0 / 3.0,
+            9_007_199_254_740_992.0,
+            123_456_789.123_456_79,
+            -1e300,
+        ];
+        let readings = values.iter().enumerate().map(|(second, value)| {
+            let ts = format!("2026-05-01T10:00:{second:02}Z");
+            json!({ "sensorId": "S/1", "ts": ts, "x": value })
+        });
+        post(&hourglass, &readings.collect()).await;
+        let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+        for _ in ["buffered or under way", "stored"] {
+            // As text: the library that tests read JSON with rounds.
+            let (_, _, json) = ask(&hourglass, "", None).await;
+            let told = json.split("\"x\":").skip(1);
+            let told: Vec<u64> = told
+                .map(|rest| {
+                    rest.split('}')
+                        .next()
+                        .unwrap()
+                        .parse::<f64>()
+                        .unwrap()
+                        .to_bits()
+                })
+                .collect();
+            assert_eq!(told, bits);
+            let (_, _, csv) = ask(&hourglass, "format=csv", None).await;
+            let told: Vec<u64> = csv
+                .lines()
+                .skip(1)
+                .map(|line| {
+                    line.split_once(',')
+                        .unwrap()
+                        .1
+                        .parse::<f64>()
+                        .unwrap()
+                        .to_bits()
+                })
+                .collect();
+            assert_eq!(told, bits);
+            flushed(&hourglass).await;
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! `limit`, `cursor` and `order`: pages join to the whole, without a gap and
 //! without a repetition.
 
+use std::collections::BTreeSet;
+
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::answers::{at, flushed, from_now, get, instants, post, readings};
+use super::answers::{at, each_store, flushed, from_now, get, instants, post, readings};
 use crate::support::hourglass::Hourglass;
 use crate::support::site::Site;
 
@@ -42,50 +45,97 @@ async fn stored_and_buffered(hourglass: &Hourglass) -> Vec<String> {
 
 #[tokio::test]
 async fn pages_join_to_the_whole_in_both_orders() {
-    let site = Site::embedded().await;
-    let hourglass = site.start().start();
-    let mut times = stored_and_buffered(&hourglass).await;
-    for order in ["asc", "desc"] {
-        let path = format!("/v1/sensors/S1/readings?order={order}");
-        let whole = get(&hourglass, &path).await;
-        assert_eq!(whole["next"], Value::Null);
-        assert_eq!(instants(&whole), times);
-        for limit in [1, 7, 50, 149, 150, 151] {
-            let pages = pages(&hourglass, &format!("{path}&limit={limit}")).await;
-            let joined: Vec<_> = pages.iter().flat_map(readings).collect();
-            assert_eq!(joined, readings(&whole), "{order} by {limit}");
-            let sizes = pages.iter().map(|page| readings(page).len());
-            assert!(sizes.clone().all(|size| size <= limit));
-            assert_eq!(
-                sizes.len(),
-                times.len().div_ceil(limit),
-                "{order} by {limit}"
-            );
+    for site in each_store().await {
+        let hourglass = site.start().start();
+        let mut times = stored_and_buffered(&hourglass).await;
+        for order in ["asc", "desc"] {
+            let path = format!("/v1/sensors/S1/readings?order={order}");
+            let whole = get(&hourglass, &path).await;
+            assert_eq!(whole["next"], Value::Null);
+            assert_eq!(instants(&whole), times);
+            for limit in [1, 7, 50, 149, 150, 151] {
+                let pages = pages(&hourglass, &format!("{path}&limit={limit}")).await;
+                let joined: Vec<_> = pages.iter().flat_map(readings).collect();
+                assert_eq!(joined, readings(&whole), "{order} by {limit}");
+                let sizes = pages.iter().map(|page| readings(page).len());
+                assert!(sizes.clone().all(|size| size <= limit));
+                assert_eq!(
+                    sizes.len(),
+                    times.len().div_ceil(limit),
+                    "{order} by {limit}"
+                );
+            }
+            times.reverse();
         }
-        times.reverse();
     }
 }
 
 #[tokio::test]
 async fn pages_stay_inside_their_range_and_keep_their_measures() {
-    let site = Site::embedded().await;
-    let hourglass = site.start().start();
-    stored_and_buffered(&hourglass).await;
-    for order in ["asc", "desc"] {
-        let path = format!(
-            "/v1/sensors/S1/readings?measure=humidity&order={order}\
+    for site in each_store().await {
+        let hourglass = site.start().start();
+        stored_and_buffered(&hourglass).await;
+        for order in ["asc", "desc"] {
+            let path = format!(
+                "/v1/sensors/S1/readings?measure=humidity&order={order}\
              &from=2026-05-01T10:10:00Z&to=2026-05-01T12:30:00Z"
+            );
+            let whole = get(&hourglass, &path).await;
+            assert!(instants(&whole).len() > 10, "{whole}");
+            let pages = pages(&hourglass, &format!("{path}&limit=4")).await;
+            let joined: Vec<_> = pages.iter().flat_map(readings).collect();
+            assert_eq!(joined, readings(&whole));
+            assert!(
+                joined
+                    .iter()
+                    .all(|(_, m)| *m == json!({ "humidity": 40.0 }))
+            );
+        }
+    }
+}
+
+/// Late measures lie in other parts than their instants.
+#[tokio::test]
+async fn pages_join_over_the_parts_of_an_hour() {
+    let site = Site::mongodb().await;
+    let start = site.start().set("STORE__PART_BYTES_MAX", "64KiB");
+    let hourglass = start.start();
+    let ts = |n: u32| {
+        format!(
+            "2026-05-01T10:{:02}:{:02}.{}Z",
+            n / 100 % 60,
+            n % 60,
+            1 + n / 60 % 9
+        )
+    };
+    let times: BTreeSet<String> = (0..5000).map(ts).collect();
+    let reading = |ts: &String| json!({ "sensorId": "S1", "ts": ts, "temp": 21.25 });
+    post(&hourglass, &times.iter().rev().map(reading).collect()).await;
+    flushed(&hourglass).await;
+    let late = times.iter().step_by(3);
+    let late = late.map(|ts| json!({ "sensorId": "S1", "ts": ts, "hum": 40 }));
+    post(&hourglass, &late.collect()).await;
+    flushed(&hourglass).await;
+    let database = site.database().open().await;
+    let parts = database.collection::<Document>("buckets");
+    assert!(parts.count_documents(doc! {}).await.unwrap() > 2);
+
+    let measures = |at: usize| match at % 3 {
+        0 => json!({ "temp": 21.25, "hum": 40.0 }),
+        _ => json!({ "temp": 21.25 }),
+    };
+    let expected = times.iter().enumerate();
+    let mut expected: Vec<_> = expected
+        .map(|(at, ts)| (ts.clone(), measures(at)))
+        .collect();
+    for order in ["asc", "desc"] {
+        let path = format!("/v1/sensors/S1/readings?limit=999&order={order}");
+        let pages = pages(&hourglass, &path).await;
+        assert_eq!(
+            pages.iter().flat_map(readings).collect::<Vec<_>>(),
+            expected
         );
-        let whole = get(&hourglass, &path).await;
-        assert!(instants(&whole).len() > 10, "{whole}");
-        let pages = pages(&hourglass, &format!("{path}&limit=4")).await;
-        let joined: Vec<_> = pages.iter().flat_map(readings).collect();
-        assert_eq!(joined, readings(&whole));
-        assert!(
-            joined
-                .iter()
-                .all(|(_, m)| *m == json!({ "humidity": 40.0 }))
-        );
+        expected.reverse();
     }
 }
 

@@ -2,40 +2,41 @@
 
 use serde_json::json;
 
-use super::answers::{at, flushed, from_now, get, instants, post};
+use super::answers::{at, each_store, flushed, from_now, get, instants, post};
 use crate::support::site::Site;
 
 #[tokio::test]
 async fn a_range_takes_its_beginning_and_leaves_its_end() {
-    let site = Site::embedded().await;
-    let hourglass = site.start().start();
-    let times = [
-        "2026-05-01T10:00:00Z",
-        "2026-05-01T10:00:00.000001Z",
-        "2026-05-01T10:59:59.999999Z",
-        "2026-05-01T11:00:00Z",
-    ];
-    let all: Vec<_> = times
-        .iter()
-        .map(|ts| json!({ "sensorId": "S1", "ts": ts, "temp": 1 }))
-        .collect();
-    post(&hourglass, &json!(all)).await;
-    for _ in ["buffered or under way", "stored"] {
-        for (from, to, inside) in [
-            (times[0], times[3], &times[..3]),
-            (times[0], times[0], &[]),
-            (times[0], times[1], &times[..1]),
-            (times[1], times[3], &times[1..3]),
-            (times[3], "2026-05-01T11:00:00.000001Z", &times[3..]),
-            ("2026-05-01T10:00:00.000002Z", times[2], &[]),
-        ] {
-            let path = format!("/v1/sensors/S1/readings?from={from}&to={to}");
-            assert_eq!(instants(&get(&hourglass, &path).await), inside, "{path}");
-            let path = format!("{path}&order=desc");
-            let backwards: Vec<_> = inside.iter().rev().copied().collect();
-            assert_eq!(instants(&get(&hourglass, &path).await), backwards, "{path}");
+    for site in each_store().await {
+        let hourglass = site.start().start();
+        let times = [
+            "2026-05-01T10:00:00Z",
+            "2026-05-01T10:00:00.000001Z",
+            "2026-05-01T10:59:59.999999Z",
+            "2026-05-01T11:00:00Z",
+        ];
+        let all: Vec<_> = times
+            .iter()
+            .map(|ts| json!({ "sensorId": "S1", "ts": ts, "temp": 1 }))
+            .collect();
+        post(&hourglass, &json!(all)).await;
+        for _ in ["buffered or under way", "stored"] {
+            for (from, to, inside) in [
+                (times[0], times[3], &times[..3]),
+                (times[0], times[0], &[]),
+                (times[0], times[1], &times[..1]),
+                (times[1], times[3], &times[1..3]),
+                (times[3], "2026-05-01T11:00:00.000001Z", &times[3..]),
+                ("2026-05-01T10:00:00.000002Z", times[2], &[]),
+            ] {
+                let path = format!("/v1/sensors/S1/readings?from={from}&to={to}");
+                assert_eq!(instants(&get(&hourglass, &path).await), inside, "{path}");
+                let path = format!("{path}&order=desc");
+                let backwards: Vec<_> = inside.iter().rev().copied().collect();
+                assert_eq!(instants(&get(&hourglass, &path).await), backwards, "{path}");
+            }
+            flushed(&hourglass).await;
         }
-        flushed(&hourglass).await;
     }
 }
 
@@ -73,28 +74,29 @@ async fn an_hour_is_answered_whole_where_the_range_touches_it() {
 
 #[tokio::test]
 async fn open_ends_and_the_ends_of_the_calendar_take_everything() {
-    let site = Site::embedded().await;
-    let hourglass = site.start().start();
-    post(
-        &hourglass,
-        &json!([
-            { "sensorId": "S1", "ts": "2000-01-01T00:00:00Z", "temp": 1 },
-            { "sensorId": "S1", "ts": from_now(240), "temp": 2 },
-        ]),
-    )
-    .await;
-    for range in [
-        "",
-        "from=2000-01-01T00:00:00Z",
-        "to=9999-12-31T23:59:59Z",
-        "from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59.999999%2B00:00",
-        "from=0000-01-01T00:00:00Z",
-        "from=-0&to=99999999999",
-    ] {
-        let readings = get(&hourglass, &format!("/v1/sensors/S1/readings?{range}")).await;
-        assert_eq!(instants(&readings).len(), 2, "{range}: {readings}");
-        let hourly = get(&hourglass, &format!("/v1/sensors/S1/hourly?{range}")).await;
-        assert_eq!(hourly["hours"].as_array().unwrap().len(), 2, "{range}");
+    for site in each_store().await {
+        let hourglass = site.start().start();
+        post(
+            &hourglass,
+            &json!([
+                { "sensorId": "S1", "ts": "2000-01-01T00:00:00Z", "temp": 1 },
+                { "sensorId": "S1", "ts": from_now(240), "temp": 2 },
+            ]),
+        )
+        .await;
+        for range in [
+            "",
+            "from=2000-01-01T00:00:00Z",
+            "to=9999-12-31T23:59:59Z",
+            "from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59.999999%2B00:00",
+            "from=0000-01-01T00:00:00Z",
+            "from=-0&to=99999999999",
+        ] {
+            let readings = get(&hourglass, &format!("/v1/sensors/S1/readings?{range}")).await;
+            assert_eq!(instants(&readings).len(), 2, "{range}: {readings}");
+            let hourly = get(&hourglass, &format!("/v1/sensors/S1/hourly?{range}")).await;
+            assert_eq!(hourly["hours"].as_array().unwrap().len(), 2, "{range}");
+        }
     }
 }
 

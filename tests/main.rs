@@ -15,5 +15,6 @@ mod model;
 mod mongodb;
 mod operation;
 mod pipeline;
+mod query;
 mod store_conformance;
 mod support;

@@ -1,12 +1,13 @@
 //! `GET /v1/conflicts`: the newest refused values, for inspection.
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::ApiState;
 use super::answers::text;
+use super::params::Params;
+use super::{ApiState, Problem};
 use crate::buffer::ConflictRecord;
 use crate::model::Micros;
 
@@ -41,11 +42,15 @@ struct ConflictsBody<'a> {
     conflicts: Vec<ConflictBody<'a>>,
 }
 
-pub(super) async fn get(State(state): State<ApiState>) -> Response {
+pub(super) async fn get(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    Params::read(query.as_deref(), &[])?;
     let records = state.buffer.conflicts();
     let body = ConflictsBody {
         conflicts: records.iter().map(ConflictBody::from).collect(),
     };
     let text = serde_json::to_vec(&body).expect("conflicts hold texts and finite numbers");
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }

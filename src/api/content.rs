@@ -71,6 +71,8 @@ pub(super) fn answer_format(
     let accept = headers
         .get(header::ACCEPT)
         .and_then(|value| value.to_str().ok())
+        // An empty header asks for nothing in particular.
+        .filter(|accept| !accept.trim().is_empty())
         .unwrap_or("*/*");
     // The order of the header decides; weights are not looked at.
     for range in accept.split(',') {

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use form_urlencoded::parse;
 
 use super::Problem;
-use crate::decode::{TimeText, parse_time};
+use crate::decode::{TimeFault, TimeText, parse_time};
 use crate::model::{MeasureName, Micros, Order, SensorId, TimeRange};
 
 /// The parameters of one request, each as often as it was given.
@@ -27,9 +27,12 @@ impl Params {
             .map(|(key, value)| (key.into_owned(), value.into_owned()))
             .collect();
         if let Some((key, _)) = pairs.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            let known = match known {
+                [] => "none is taken here".to_owned(),
+                known => format!("known here are {}", known.join(", ")),
+            };
             return Err(Problem::parameter(format!(
-                "the parameter `{key}` is unknown; known here are {}",
-                known.join(", ")
+                "the parameter `{key}` is unknown; {known}"
             )));
         }
         Ok(Self { pairs })
@@ -101,14 +104,17 @@ impl Params {
         Ok(sensors)
     }
 
-    /// The values of `measure`.
+    /// The distinct values of `measure`.
     pub(super) fn measures(&self) -> Result<Vec<MeasureName>, Problem> {
-        self.all("measure")
-            .map(|text| {
-                MeasureName::new(text)
-                    .map_err(|error| Problem::parameter(format!("`measure`: {error}")))
-            })
-            .collect()
+        let mut measures = Vec::new();
+        for text in self.all("measure") {
+            let name = MeasureName::new(text)
+                .map_err(|error| Problem::parameter(format!("`measure`: {error}")))?;
+            if !measures.contains(&name) {
+                measures.push(name);
+            }
+        }
+        Ok(measures)
     }
 
     /// `order`, oldest first by default.
@@ -203,6 +209,12 @@ pub(super) fn instant(key: &str, text: &str, now: Micros) -> Result<Micros, Prob
         };
         parse_time(TimeText::Rfc3339(&text), None)
     };
+    let read = match read {
+        // The ends of the calendar are what people write for an open end.
+        Err(TimeFault::AfterCalendar) if !is_number => Ok(Micros::MAX),
+        Err(TimeFault::BeforeCalendar) if !is_number => Ok(Micros::MIN),
+        read => read,
+    };
     read.map_err(|fault| {
         Problem::parameter(format!(
             "`{key}` is RFC 3339 (2026-05-01T10:00:00Z), an epoch number, now, or -24h; `{text}` \
@@ -253,6 +265,8 @@ mod tests {
             ("2026-05-01T12:00:00+02:00", 1_777_629_600_000_000),
             ("2026-05-01T12:00:00 02:00", 1_777_629_600_000_000),
             ("-60", -60_000_000),
+            ("9999-12-31T23:59:59Z", Micros::MAX.get()),
+            ("0000-01-01T00:00:00Z", Micros::MIN.get()),
         ] {
             assert_eq!(
                 instant("from", text, now()).unwrap().get(),
@@ -260,7 +274,15 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["", "yesterday", "-h", "-1y", "2026-05-01", "1e400"] {
+        for text in [
+            "",
+            "yesterday",
+            "-h",
+            "-1y",
+            "2026-05-01",
+            "1e400",
+            "99999999999999999999",
+        ] {
             assert!(instant("from", text, now()).is_err(), "{text}");
         }
     }

@@ -43,19 +43,21 @@ pub(super) async fn get(
         (None, _) => usize::MAX,
     };
     let measures = params.measures()?;
-    let columns = match format {
-        AnswerFormat::Csv => columns(&state, &sensor, range, &measures).await?,
-        AnswerFormat::Json | AnswerFormat::NdJson => Vec::new(),
-    };
     let answer = state
         .query
         .readings(ReadingsQuery {
             sensor: sensor.clone(),
             range,
-            measures,
+            measures: measures.clone(),
             order,
         })
         .await?;
+    // After the readings: what they hold then has its column, as measures only
+    // ever become more.
+    let columns = match format {
+        AnswerFormat::Csv => columns(&state, &sensor, range, measures).await?,
+        AnswerFormat::Json | AnswerFormat::NdJson => Vec::new(),
+    };
     let complete = Complete::from(answer.completeness);
     let writer = Writer {
         format,
@@ -89,10 +91,10 @@ async fn columns(
     state: &ApiState,
     sensor: &SensorId,
     range: TimeRange,
-    asked: &[MeasureName],
+    asked: Vec<MeasureName>,
 ) -> Result<Vec<MeasureName>, Problem> {
     if !asked.is_empty() {
-        return Ok(asked.to_vec());
+        return Ok(asked);
     }
     let answer = state
         .query

@@ -5,9 +5,9 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::answers::{Complete, json, text};
-use super::params::{Params, sensor};
+use super::params::Params;
 use super::{ApiState, Problem};
-use crate::model::Micros;
+use crate::model::{Micros, SensorId};
 
 /// Sensors on a page where `limit` does not say.
 const LIMIT_DEFAULT: usize = 1000;
@@ -36,7 +36,12 @@ pub(super) async fn get(
 ) -> Result<Response, Problem> {
     let params = Params::read(query.as_deref(), &["limit", "cursor"])?;
     let limit = params.limit()?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
-    let after = params.one("cursor")?.map(sensor).transpose()?;
+    let after = params.one("cursor")?.map(SensorId::new).transpose();
+    let after = after.map_err(|error| {
+        Problem::parameter(format!(
+            "`cursor` is what `next` of the page before says: {error}"
+        ))
+    })?;
     let answer = state.query.sensors(after.as_ref(), limit).await?;
     let complete = Complete::from(answer.completeness);
     let last = answer.sensors.last().filter(|_| answer.more);

@@ -40,12 +40,11 @@ pub(super) async fn post(
         idle_timeout: server.body_idle_timeout,
         total_timeout: server.request_timeout,
     };
-    let mut share = state.bodies.share();
-    let body = read_body(body, Some(&encoding), limits, &mut share)
+    let body = read_body(body, Some(&encoding), limits, state.bodies.share())
         .await
         .inspect_err(|error| state.ledger.refuse(refusal(error)))?;
     let outcome = state.ingest.accept(body, format, unit).await?;
-    drop((share, token));
+    drop(token);
     Ok(answer(&outcome))
 }
 

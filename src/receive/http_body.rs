@@ -115,7 +115,7 @@ pub enum ReceiveError {
 /// `Content-Encoding`: `gzip` (or `x-gzip`), `zstd`, `identity`, in any case.
 /// One coding is accepted; lists of two are refused, as nothing is won by
 /// compressing twice but room for a bomb in a bomb. What is read is counted
-/// in `share`, which the caller keeps as long as the bytes.
+/// in `share`, which lives as long as the bytes.
 ///
 /// # Errors
 /// See [`ReceiveError`].
@@ -123,7 +123,7 @@ pub async fn read_body(
     body: Body,
     encoding: Option<&str>,
     limits: BodyLimits,
-    share: &mut BodyShare,
+    mut share: BodyShare,
 ) -> Result<Bytes, ReceiveError> {
     let coding = Coding::parse(encoding)?;
     let limit = limits.decompressed_bytes_max;
@@ -143,12 +143,12 @@ pub async fn read_body(
     );
     let read = async {
         match coding {
-            Coding::Identity => join(frames, share).await,
+            Coding::Identity => join(frames, &mut share).await,
             Coding::Gzip => {
                 let mut decoder = GzipDecoder::new(StreamReader::new(Box::pin(frames)));
                 // RFC 1952 section 2.2: a file is one member after the other.
                 decoder.multiple_members(true);
-                decompress(decoder, limits, &wire_bytes, share).await
+                decompress(decoder, limits, &wire_bytes, &mut share).await
             }
             Coding::Zstd => {
                 let mut decoder = ZstdDecoder::with_params(
@@ -156,17 +156,32 @@ pub async fn read_body(
                     &[DParameter::window_log_max(ZSTD_WINDOW_LOG_MAX)],
                 );
                 decoder.multiple_members(true);
-                decompress(decoder, limits, &wire_bytes, share).await
+                decompress(decoder, limits, &wire_bytes, &mut share).await
             }
         }
     };
     match timeout(limits.total_timeout, read).await {
-        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Ok(bytes)) => Ok(Bytes::from_owner(Held {
+            bytes,
+            _share: share,
+        })),
         Ok(Err(ReadError::Frame(error))) => Err(error.told(limits)),
         Ok(Err(ReadError::Receive(error))) => Err(error),
         Err(_) => Err(ReceiveError::Stalled {
             waited: limits.total_timeout,
         }),
+    }
+}
+
+/// A body with what it holds of the memory of all.
+struct Held {
+    bytes: Bytes,
+    _share: BodyShare,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -74,6 +74,9 @@ pub async fn serve_http(
     builder
         .http1()
         .timer(TokioTimer::new())
+        // A sender that ends its side after the request (`nc -N`) still gets its
+        // answer.
+        .half_close(true)
         .max_buf_size(HEAD_BYTES_MAX)
         .header_read_timeout(limits.head_timeout);
     builder.http2().timer(TokioTimer::new());

@@ -36,8 +36,8 @@ async fn read_body(
     encoding: Option<&str>,
     limits: BodyLimits,
 ) -> Result<Bytes, ReceiveError> {
-    let mut share = BodyBudget::new(usize::MAX).share();
-    super::read_body(body, encoding, limits, &mut share).await
+    let share = BodyBudget::new(usize::MAX).share();
+    super::read_body(body, encoding, limits, share).await
 }
 
 async fn read(bytes: Vec<u8>, encoding: &str) -> Result<Bytes, ReceiveError> {
@@ -372,15 +372,17 @@ async fn bodies_share_their_memory_and_give_it_back() {
             "gzip" => gzip(&noise(50_000)).await,
             _ => noise(50_000),
         };
-        let mut share = budget.share();
-        let read = super::read_body(Body::from(body), Some(encoding), limits(), &mut share).await;
+        let share = budget.share();
+        let read = super::read_body(Body::from(body), Some(encoding), limits(), share).await;
         assert!(matches!(read, Err(ReceiveError::Busy)), "{encoding}");
     }
     drop(held);
     assert_eq!(budget.used(), 0);
-    let mut share = budget.share();
     let body = Body::from(vec![b'x'; 50_000]);
-    let read = super::read_body(body, None, limits(), &mut share).await;
-    assert_eq!(read.unwrap().len(), 50_000);
+    let read = super::read_body(body, None, limits(), budget.share()).await;
+    let read = read.unwrap();
+    assert_eq!(read.len(), 50_000);
     assert_eq!(budget.used(), 50_000);
+    drop(read);
+    assert_eq!(budget.used(), 0);
 }

@@ -4,6 +4,7 @@
     reason = "a test fails by panicking; clippy allows this only inside #[test] functions"
 )]
 
+mod cases;
 mod cli;
 mod invariants;
 mod journal;
@@ -14,5 +15,6 @@ mod model;
 mod mongodb;
 mod operation;
 mod pipeline;
+mod query;
 mod store_conformance;
 mod support;

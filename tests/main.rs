@@ -5,6 +5,7 @@
 )]
 
 mod api;
+mod cases;
 mod cli;
 mod invariants;
 mod journal;

@@ -287,12 +287,15 @@ impl<'de> Visitor<'de> for MeasuresVisitor<'_, 'de, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while let Some((Key(name), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
-            if let Err(fault) = self.0.measure(name, value.get()) {
-                return Ok(Err(fault));
-            }
+        let mut measures = Ok(());
+        while measures.is_ok()
+            && let Some((Key(name), value)) = map.next_entry::<Key<'de>, &'de RawValue>()?
+        {
+            measures = self.0.measure(name, value.get());
         }
-        Ok(Ok(()))
+        // A map that is left early is taken for one that is not JSON.
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(measures)
     }
 }
 

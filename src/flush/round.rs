@@ -203,6 +203,11 @@ impl FlushRound {
         self.refusals = 0;
         for ((key, target), bucket) in fenced.into_iter().zip(loaded) {
             let bucket: Option<&StoredBucket> = bucket.as_ref();
+            if bucket.is_none() && makes_bucket(target) {
+                let error = hidden(&**store, &key);
+                self.set_aside(&key, target, &error, buffer, clock);
+                continue;
+            }
             let confirmed = buffer.rebase(&key, target, bucket, clock.now());
             self.note(confirmed);
         }
@@ -312,6 +317,21 @@ fn has_next<T>(calls: &mut Vec<Vec<T>>) -> bool {
 /// What the next call is about.
 fn next<T>(calls: &[Vec<T>]) -> &[T] {
     calls.last().map_or(&[], Vec::as_slice)
+}
+
+/// Whether a write with this target expected no bucket.
+fn makes_bucket(target: BucketVersion) -> bool {
+    target.part == 0 && target.rev == 1
+}
+
+/// The store has something in the place of a bucket that it says is not there:
+/// damaged so that it is not found, or gone in between. The next try tells.
+fn hidden(store: &dyn Store, key: &BucketKey) -> StoreError {
+    StoreError::Corrupt {
+        store: store.name(),
+        what: format!("bucket \"{key}\""),
+        reason: "cannot be made, as it is there, and cannot be found".to_owned(),
+    }
 }
 
 /// A store that answers too few leaves the outcome unknown.

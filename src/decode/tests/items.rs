@@ -174,6 +174,24 @@ fn measures_must_be_an_object() {
 }
 
 #[test]
+fn a_fault_inside_measures_is_told_whatever_follows_it() {
+    for (value, code) in [
+        ("1e999", RejectCode::NotFinite),
+        ("9007199254740993", RejectCode::IntegerTooLarge),
+        ("{}", RejectCode::NestedValue),
+    ] {
+        for rest in ["", r#","rh":40"#, r#","rh":40,"p":"x""#] {
+            let item = format!(r#"{{"sensorId":"S1","measures":{{"temp":{value}{rest}}},"n":1}}"#);
+            assert_eq!(fate(&item), refusal("temp", code), "{item}");
+        }
+    }
+    let blank = r#"{"sensorId":"S1","measures":{" ":1,"rh":40}}"#;
+    assert_eq!(fate(blank), refusal(" ", RejectCode::InvalidMeasureName));
+    let twice = r#"{"sensorId":"S1","measures":{"rh":1,"rh":2,"temp":3}}"#;
+    assert_eq!(fate(twice), refusal("rh", RejectCode::DuplicateField));
+}
+
+#[test]
 fn a_field_twice_is_refused_wherever_it_stands() {
     for (fields, field) in [
         (r#""sensorId":"S1","sensorId":"S1","a":1"#, "sensorId"),

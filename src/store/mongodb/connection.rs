@@ -203,8 +203,8 @@ impl Ready {
         }
     }
 
-    /// For streams, which may outlive what a server keeps of a snapshot (five
-    /// minutes by default).
+    /// For lists, and for streams, which may outlive what a server keeps of a
+    /// snapshot (five minutes by default).
     pub(super) fn majority(&self) -> ReadConcern {
         if self.replicated {
             ReadConcern::majority()

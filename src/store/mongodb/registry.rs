@@ -80,7 +80,9 @@ pub(super) async fn sensors(
         .sort(doc! { "_id": 1 })
         .limit(limit)
         .projection(doc! { "lastSeen": 1 })
-        .read_concern(ready.at_one_instant());
+        // Not a snapshot: the server has none of a collection that its first
+        // document has just made.
+        .read_concern(ready.majority());
     let mut cursor = connection.bounded(find).await?;
     let mut sensors = Vec::new();
     while connection.bounded(cursor.advance()).await? {

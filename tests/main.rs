@@ -6,6 +6,8 @@
 
 mod api;
 mod cli;
+mod docs;
+mod docs_commands;
 mod invariants;
 mod journal;
 mod limits;
@@ -17,3 +19,4 @@ mod operation;
 mod pipeline;
 mod store_conformance;
 mod support;
+mod tidy;

@@ -7,6 +7,8 @@
 mod api;
 mod cases;
 mod cli;
+mod docs;
+mod docs_commands;
 mod invariants;
 mod journal;
 mod limits;
@@ -19,3 +21,4 @@ mod pipeline;
 mod query;
 mod store_conformance;
 mod support;
+mod tidy;

@@ -10,7 +10,7 @@ use crate::workload::BodyFormat;
 
 const EXAMPLES: &str = "\
 Example: a small fleet with everything, checked afterwards, next to a server on this machine:
-  hourglass serve --data-dir /tmp/hg &
+  hourglass serve --data-dir data/bench &
   loadgen run --url http://127.0.0.1:8080 --workload loadgen/workloads/smoke.toml --check --pid $!
 
 The same again as data for a script, then the check alone, for all sensors:

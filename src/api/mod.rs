@@ -8,6 +8,7 @@ mod csv_rows;
 mod hourly;
 mod latest;
 mod metrics_page;
+mod openapi;
 mod ops;
 mod params;
 mod problem;

@@ -12,8 +12,8 @@ use metrics::histogram;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
-    ApiState, Problem, conflicts, hourly, latest, metrics_page, ops, readings_get, readings_post,
-    sensors,
+    ApiState, Problem, conflicts, hourly, latest, metrics_page, openapi, ops, readings_get,
+    readings_post, sensors,
 };
 use crate::metrics::names;
 
@@ -32,6 +32,7 @@ pub fn router(state: ApiState) -> Router {
         .route("/livez", get(ops::livez))
         .route("/readyz", get(ops::readyz))
         .route("/metrics", get(metrics_page::get))
+        .route("/openapi.json", get(openapi::get))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn(measure));

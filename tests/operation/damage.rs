@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::builders::{count, post, run, says, until_recovered};
+use hourglass::journal::frame::{SEGMENT_HEADER_BYTES, group_bytes};
+
+use super::builders::{count, post, run, says, until_recovered, until_stored};
 use crate::support::hourglass::Start;
 
 /// Nobody listens there.
@@ -80,4 +82,55 @@ async fn a_torn_end_is_cut_said_and_costs_only_what_was_torn() {
     until_recovered(&hourglass).await;
     assert_eq!(count(&hourglass, "S8").await, 1000);
     assert_eq!(count(&hourglass, "S9").await, 0);
+}
+
+/// What `docs/operations.md` says to do about a damaged segment.
+#[tokio::test]
+async fn the_steps_of_the_guide_lose_the_damaged_group_and_what_follows_it_in_its_segment() {
+    let dir = killed().await;
+    let (damaged, behind) = {
+        let mut segments = segments(dir.path());
+        (segments.remove(0), segments)
+    };
+    let mut bytes = fs::read(&damaged).unwrap();
+    let second = SEGMENT_HEADER_BYTES + group_bytes(&bytes[SEGMENT_HEADER_BYTES..]).unwrap();
+    bytes[second + 100] ^= 1;
+    fs::write(&damaged, &bytes).unwrap();
+    let (_, _, stderr) = run(&mut start_on(dir.path()).command());
+    let (_, offset) = stderr.split_once("is damaged at byte ").unwrap();
+    let offset: u64 = offset.split(':').next().unwrap().parse().unwrap();
+    assert_eq!(offset, second as u64);
+
+    // What is in front, and the segment up to the damage.
+    let aside = tempfile::tempdir().unwrap();
+    let place = |path: &PathBuf| aside.path().join(path.file_name().unwrap());
+    for path in &behind {
+        fs::rename(path, place(path)).unwrap();
+    }
+    let segment = fs::File::options().write(true).open(&damaged).unwrap();
+    segment.set_len(offset).unwrap();
+    let start = Start::on(dir.path());
+    let hourglass = start.start();
+    until_stored(&hourglass).await;
+    assert!(hourglass.stop().0.success());
+
+    // What is behind.
+    for path in segments(dir.path()) {
+        fs::remove_file(path).unwrap();
+    }
+    for path in &behind {
+        fs::rename(place(path), path).unwrap();
+    }
+    let hourglass = start.start();
+    until_stored(&hourglass).await;
+    let name = behind[0].file_stem().unwrap().to_str().unwrap();
+    let first_behind: usize = name.parse().unwrap();
+    assert!((3..10).contains(&first_behind), "{first_behind}");
+    for number in 0..10 {
+        // `S0` is record 1.
+        let is_lost = (2..first_behind).contains(&(number + 1));
+        let expected = if is_lost { 0 } else { 1000 };
+        let stored = count(&hourglass, &format!("S{number}")).await;
+        assert_eq!(stored, expected, "S{number}");
+    }
 }

@@ -1,3 +1,5 @@
+//! Every form of a time, every unit, and what is refused with which hint.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Limits of bodies hold whatever the coding, however the bytes arrive.
+
 use std::sync::atomic::AtomicUsize;
 
 use async_compression::tokio::bufread::{GzipEncoder, ZstdEncoder};

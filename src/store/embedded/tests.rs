@@ -1,3 +1,5 @@
+//! The store over its directory: reopening, merges, damage.
+
 use futures_util::StreamExt;
 use tempfile::TempDir;
 

@@ -1,3 +1,5 @@
+//! Chunks give every bit back, and damaged ones are told.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,0 +1,210 @@
+//! Real answers are as described: status, media type, every field.
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use super::document;
+use super::schema::{faults, resolve};
+use crate::support::hourglass::{Hourglass, Start};
+
+/// A request, its operation, and the status it is answered with.
+struct Case<'a> {
+    method: &'a str,
+    path: &'a str,
+    query: &'a str,
+    headers: &'a [(&'a str, &'a str)],
+    body: &'a str,
+    status: u16,
+}
+
+const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+
+fn post<'a>(query: &'a str, body: &'a str, status: u16) -> Case<'a> {
+    Case {
+        method: "post",
+        path: "/v1/readings",
+        query,
+        headers: JSON,
+        body,
+        status,
+    }
+}
+
+fn get<'a>(path: &'a str, query: &'a str, status: u16) -> Case<'a> {
+    Case {
+        method: "get",
+        path,
+        query,
+        headers: &[],
+        body: "",
+        status,
+    }
+}
+
+impl Case<'_> {
+    async fn send(&self, hourglass: &Hourglass) -> Response {
+        let method: Method = self.method.to_ascii_uppercase().parse().unwrap();
+        let path = self.path.replace("{id}", "S1");
+        let mut request = hourglass
+            .http()
+            .request(method, hourglass.url(&format!("{path}{}", self.query)));
+        for (name, value) in self.headers {
+            request = request.header(*name, *value);
+        }
+        request.body(self.body.to_owned()).send().await.unwrap()
+    }
+
+    async fn check(&self, hourglass: &Hourglass, document: &Value) {
+        let name = format!("{} {}{} {}", self.method, self.path, self.query, self.body);
+        let response = self.send(hourglass).await;
+        assert_eq!(response.status().as_u16(), self.status, "{name}");
+        let operation = &document["paths"][self.path][self.method];
+        let described = &operation["responses"][self.status.to_string()];
+        assert!(
+            described.is_object(),
+            "{name}: {} is not described",
+            self.status
+        );
+
+        for header in described["headers"].as_object().into_iter().flatten() {
+            let value = response.headers().get(header.0.as_str());
+            let value = value.unwrap_or_else(|| panic!("{name}: no header {}", header.0));
+            let schema = &resolve(document, header.1)["schema"];
+            let text = value.to_str().unwrap();
+            let value = match schema["type"].as_str() {
+                Some("integer") => Value::from(text.parse::<u64>().unwrap()),
+                _ => Value::from(text),
+            };
+            assert_eq!(faults(document, schema, &value), Vec::<String>::new());
+        }
+        let media_type = response.headers()["content-type"].to_str().unwrap();
+        let media_type = media_type.split(';').next().unwrap().to_owned();
+        let schema = &described["content"][&media_type]["schema"];
+        assert!(schema.is_object(), "{name}: {media_type} is not described");
+        let text = response.text().await.unwrap();
+        let body: Value = match media_type.ends_with("json") && media_type != "application/x-ndjson"
+        {
+            true => serde_json::from_str(&text).unwrap(),
+            false => text.into(),
+        };
+        assert_eq!(
+            faults(document, schema, &body),
+            Vec::<String>::new(),
+            "{name}"
+        );
+    }
+}
+
+const MIXED: &str = r#"[{"sensorId":"S1","ts":"2025-05-01T10:00:00Z","temp":24.1,"hum":50},
+    {"sensorId":"S1","ts":"2025-05-01T10:00:00Z","temp":25},{"temp":1}]"#;
+
+#[tokio::test]
+async fn answers_and_refusals_are_as_described() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path())
+        .set("SERVER__BODY_BYTES_MAX", "4KiB")
+        .start();
+    let document = document();
+    let large = " ".repeat(5000);
+    let csv = &[("accept", "text/csv")];
+    let unknown = &[("content-type", "text/plain")];
+    let coding = &[
+        ("content-type", "application/json"),
+        ("content-encoding", "br"),
+    ];
+    let image = &[("accept", "image/png")];
+    let cases = [
+        post("", MIXED, 202),
+        post("", "[]", 202),
+        post("?format=ndjson", "{}\n", 422),
+        post("", "{", 400),
+        post("", "", 400),
+        post("", "7", 400),
+        post("?unit=h", "[]", 400),
+        post("", &large, 413),
+        Case {
+            headers: unknown,
+            ..post("", "[]", 415)
+        },
+        Case {
+            headers: coding,
+            ..post("", "[]", 415)
+        },
+        get("/v1/sensors", "", 200),
+        get("/v1/sensors", "?limit=0", 400),
+        get("/v1/sensors/{id}/readings", "", 200),
+        get("/v1/sensors/{id}/readings", "?limit=1&order=desc", 200),
+        get("/v1/sensors/{id}/readings", "?format=ndjson", 200),
+        get("/v1/sensors/{id}/readings", "?from=2&to=1", 400),
+        Case {
+            headers: csv,
+            ..get("/v1/sensors/{id}/readings", "", 200)
+        },
+        Case {
+            headers: image,
+            ..get("/v1/sensors/{id}/readings", "", 406)
+        },
+        get("/v1/sensors/{id}/hourly", "", 200),
+        get("/v1/sensors/{id}/hourly", "?form=1", 400),
+        get("/v1/sensors/{id}/latest", "", 200),
+        get("/v1/hourly", "?sensor=S1&sensor=none&from=0", 200),
+        get("/v1/hourly", "?sensor=S1", 400),
+        get("/v1/latest", "?sensor=S1&sensor=none", 200),
+        get("/v1/latest", "", 400),
+        get("/v1/conflicts", "", 200),
+        get("/livez", "", 200),
+        get("/readyz", "", 200),
+        get("/metrics", "", 200),
+    ];
+    for case in &cases {
+        case.check(&hourglass, &document).await;
+    }
+    let (_, conflicts) = hourglass.get("/v1/conflicts").await;
+    assert_eq!(conflicts["conflicts"][0]["refused"], json!(25.0));
+}
+
+/// A journal of two segments of 64 KiB fills while nothing is released.
+#[tokio::test]
+async fn a_full_journal_is_answered_as_described() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path())
+        .store("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100")
+        .set("JOURNAL__SEGMENT_BYTES", "64KiB")
+        .set("JOURNAL__BYTES_MAX", "128KiB")
+        .start();
+    let items: Vec<Value> = (0..2000)
+        .map(|n| json!({"sensorId": "S1", "ts": 1_700_000_000 + n, "temp": n}))
+        .collect();
+    let body = Value::from(items);
+    while hourglass.post(&body).await.0 == 202 {}
+    let document = document();
+    post("", &body.to_string(), 503)
+        .check(&hourglass, &document)
+        .await;
+    get("/readyz", "", 503).check(&hourglass, &document).await;
+    // What was taken is still seen, and said to be a part.
+    get("/v1/sensors/{id}/latest", "", 200)
+        .check(&hourglass, &document)
+        .await;
+    let (_, latest) = hourglass.get("/v1/sensors/S1/latest").await;
+    assert_eq!(latest["incompleteReason"], "store_unavailable");
+}
+
+/// The web framework would answer in a form of its own.
+#[tokio::test]
+async fn an_id_that_is_no_text_is_refused_in_the_form_of_all_refusals() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path()).start();
+    let document = document();
+    for path in ["readings", "hourly", "latest"] {
+        for id in ["%FF", "%00", "%20", "..%2F%80"] {
+            let url = hourglass.url(&format!("/v1/sensors/{id}/{path}"));
+            let response = hourglass.http().get(url).send().await.unwrap();
+            assert_eq!(response.status().as_u16(), 400, "{id} {path}");
+            let problem: Value = response.json().await.unwrap();
+            assert_eq!(problem["code"], "invalid_parameter");
+            let schema = json!({"$ref": "#/components/schemas/Problem"});
+            assert_eq!(faults(&document, &schema, &problem), Vec::<String>::new());
+        }
+    }
+}

@@ -2,7 +2,8 @@
 
 use hourglass::config::Settings;
 use hourglass::model::{
-    EXACT_INTEGER_MAX, MEASURES_PER_READING_MAX, MeasureName, SensorId, VALUE_MAGNITUDE_MAX,
+    EXACT_INTEGER_MAX, MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, MeasureName, SensorId,
+    VALUE_MAGNITUDE_MAX,
 };
 use toml::{Table, Value};
 
@@ -94,6 +95,10 @@ fn bounds_of_the_code_are_the_ones_stated() {
     assert_eq!(
         stated("measures of one reading"),
         MEASURES_PER_READING_MAX.to_string()
+    );
+    assert_eq!(
+        stated("measures of one sensor, since the start"),
+        MEASURES_PER_SENSOR_MAX.to_string()
     );
     assert_eq!(
         stated("magnitude of a value"),

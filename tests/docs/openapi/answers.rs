@@ -152,6 +152,7 @@ async fn answers_and_refusals_are_as_described() {
         get("/v1/latest", "?sensor=S1&sensor=none", 200),
         get("/v1/latest", "", 400),
         get("/v1/conflicts", "", 200),
+        get("/v1/conflicts", "?limit=1", 400),
         get("/livez", "", 200),
         get("/readyz", "", 200),
         get("/metrics", "", 200),

@@ -274,15 +274,7 @@ mod tests {
                 "{text}"
             );
         }
-        for text in [
-            "",
-            "yesterday",
-            "-h",
-            "-1y",
-            "2026-05-01",
-            "1e400",
-            "99999999999999999999",
-        ] {
+        for text in ["", "yesterday", "-h", "-1y", "2026-05-01", "1e400"] {
             assert!(instant("from", text, now()).is_err(), "{text}");
         }
     }

@@ -5,5 +5,6 @@ mod builders;
 mod commands;
 mod covered;
 mod documents;
+mod first_calls;
 mod outage;
 mod races;

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use ::mongodb::bson::{Document, RawDocumentBuf, doc};
 use ::mongodb::options::{
@@ -12,7 +13,7 @@ use ::mongodb::options::{
 use ::mongodb::{Client, Collection, Database};
 use tokio::sync::Mutex;
 
-use super::failure::{again, classify, refused, unavailable};
+use super::failure::{again, classify, has_code, refused, unavailable};
 use super::settings::MongoSettings;
 use super::{NAME, indexes};
 use crate::store::StoreError;
@@ -22,6 +23,13 @@ const DATABASE_DEFAULT: &str = "hourglass";
 
 /// `maxWireVersion` of MongoDB 6.0 (as the MongoDB driver specifications list).
 const WIRE_VERSION_MIN: i32 = 17;
+
+/// SnapshotUnavailable.
+const SNAPSHOT_UNAVAILABLE: i32 = 246;
+
+/// Before a snapshot is asked for again; the next commit of the majority,
+/// within milliseconds, makes one.
+const SNAPSHOT_PAUSE: Duration = Duration::from_millis(5);
 
 /// A server that was reached and has its collections and indexes.
 #[derive(Clone)]
@@ -128,6 +136,29 @@ impl Connection {
             Ok(answer) => answer.map_err(|error| classify(&error)),
             Err(_) => Err(unavailable(format!("no answer within {limit:?}"))),
         }
+    }
+
+    /// Awaits the beginning of a read at one instant. That instant may lie
+    /// before a change of the catalog (a collection was just made, an index
+    /// added): the server then has no snapshot and asks to be asked again.
+    pub(super) async fn bounded_read<T, C>(&self, call: impl Fn() -> C) -> Result<T, StoreError>
+    where
+        C: IntoFuture<
+                Output = ::mongodb::error::Result<T>,
+                IntoFuture: Future<Output = ::mongodb::error::Result<T>>,
+            >,
+    {
+        self.bounded(async {
+            loop {
+                match call().await {
+                    Err(error) if has_code(&error, SNAPSHOT_UNAVAILABLE) => {
+                        tokio::time::sleep(SNAPSHOT_PAUSE).await;
+                    }
+                    answer => return answer,
+                }
+            }
+        })
+        .await
     }
 
     async fn set_up(&self) -> Result<Ready, StoreError> {

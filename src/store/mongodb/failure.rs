@@ -100,6 +100,11 @@ pub(super) fn classify(error: &Error) -> StoreError {
     }
 }
 
+/// Whether the server answered a command with the error `code`.
+pub(super) fn has_code(error: &Error, code: i32) -> bool {
+    matches!(error.kind.as_ref(), ErrorKind::Command(command) if command.code == code)
+}
+
 /// The same error once more, for each write it befell.
 pub(super) fn again(error: &StoreError) -> StoreError {
     match error {

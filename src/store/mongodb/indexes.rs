@@ -3,6 +3,8 @@
 use ::mongodb::bson::{Document, doc};
 use ::mongodb::{Collection, Database, IndexModel};
 
+use super::failure::has_code;
+
 /// One document per part of a bucket.
 pub(super) const BUCKETS: &str = "buckets";
 /// One document per sensor.
@@ -52,8 +54,4 @@ pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Res
     let index = IndexModel::builder().keys(hours_index()).build();
     buckets.create_index(index).await?;
     Ok(())
-}
-
-fn has_code(error: &::mongodb::error::Error, code: i32) -> bool {
-    matches!(error.kind.as_ref(), ::mongodb::error::ErrorKind::Command(command) if command.code == code)
 }

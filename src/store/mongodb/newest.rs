@@ -21,13 +21,14 @@ pub(super) async fn newest(
         return Ok(Vec::new());
     }
     let ready = connection.ready().await?;
-    let aggregate = ready
-        .buckets
-        .aggregate(newest_hours(sensors))
-        .hint(::mongodb::options::Hint::Keys(hours_index()))
-        .batch_size(1_000_000)
-        .read_concern(ready.at_one_instant());
-    let mut cursor = connection.bounded(aggregate).await?;
+    let aggregate = || {
+        let aggregate = ready.buckets.aggregate(newest_hours(sensors));
+        aggregate
+            .hint(::mongodb::options::Hint::Keys(hours_index()))
+            .batch_size(1_000_000)
+            .read_concern(ready.at_one_instant())
+    };
+    let mut cursor = connection.bounded_read(aggregate).await?;
     let mut keys = Vec::new();
     while connection.bounded(cursor.advance()).await? {
         keys.push(newest_key(cursor.current())?);

@@ -91,12 +91,13 @@ async fn find_parts(
         return Ok(parts);
     }
     let ready = connection.ready().await?;
-    let find = ready
-        .buckets
-        .find(keys_filter(keys))
-        .batch_size(BATCH_DOCUMENTS)
-        .read_concern(ready.at_one_instant());
-    let mut cursor = connection.bounded(find).await?;
+    let filter = keys_filter(keys);
+    let find = || {
+        let find = ready.buckets.find(filter.clone());
+        find.batch_size(BATCH_DOCUMENTS)
+            .read_concern(ready.at_one_instant())
+    };
+    let mut cursor = connection.bounded_read(find).await?;
     while connection.bounded(cursor.advance()).await? {
         let DecodedPart { key, part } = decode_part(cursor.current())?;
         parts.entry(key).or_default().push(part);
@@ -148,14 +149,14 @@ pub(super) async fn hours(
         "sensorId": { "$in": ids },
         "hour": { "$gte": hour_date(hours.from), "$lt": hour_date(hours.to) },
     };
-    let find = ready
-        .buckets
-        .find(filter)
-        .projection(hours_projection())
-        .sort(doc! { "sensorId": 1, "hour": 1, "part": 1 })
-        .batch_size(BATCH_DOCUMENTS)
-        .read_concern(ready.at_one_instant());
-    let mut cursor = connection.bounded(find).await?;
+    let find = || {
+        let find = ready.buckets.find(filter.clone());
+        find.projection(hours_projection())
+            .sort(doc! { "sensorId": 1, "hour": 1, "part": 1 })
+            .batch_size(BATCH_DOCUMENTS)
+            .read_concern(ready.at_one_instant())
+    };
+    let mut cursor = connection.bounded_read(find).await?;
     let mut summaries: Vec<HourSummary> = Vec::new();
     while connection.bounded(cursor.advance()).await? {
         let part = decode_summary(cursor.current())?;

@@ -74,16 +74,14 @@ pub(super) async fn sensors(
         filter.insert("_id", doc! { "$gt": after.as_str() });
     }
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let find = ready
-        .sensors
-        .find(filter)
-        .sort(doc! { "_id": 1 })
-        .limit(limit)
-        .projection(doc! { "lastSeen": 1 })
-        // Not a snapshot: the server has none of a collection that its first
-        // document has just made.
-        .read_concern(ready.majority());
-    let mut cursor = connection.bounded(find).await?;
+    let find = || {
+        let find = ready.sensors.find(filter.clone());
+        find.sort(doc! { "_id": 1 })
+            .limit(limit)
+            .projection(doc! { "lastSeen": 1 })
+            .read_concern(ready.at_one_instant())
+    };
+    let mut cursor = connection.bounded_read(find).await?;
     let mut sensors = Vec::new();
     while connection.bounded(cursor.advance()).await? {
         let document = cursor.deserialize_current();

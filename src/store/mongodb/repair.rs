@@ -26,12 +26,13 @@ pub(super) async fn repair(
     let id = part_id(&key.sensor, key.hour, expected.part);
     // The names of stray sums are in the document only. Should it change in
     // between, the fence refuses the update.
-    let find = ready
-        .buckets
-        .find_one(doc! { "_id": &id, "sensorId": key.sensor.as_str() })
-        .projection(doc! { "readings": 0 })
-        .read_concern(ready.at_one_instant());
-    let Some(document) = connection.bounded(find).await? else {
+    let find = || {
+        let part = doc! { "_id": &id, "sensorId": key.sensor.as_str() };
+        let find = ready.buckets.find_one(part);
+        find.projection(doc! { "readings": 0 })
+            .read_concern(ready.at_one_instant())
+    };
+    let Some(document) = connection.bounded_read(find).await? else {
         return Ok(false);
     };
     let kept: Vec<String> = computed.measures.keys().map(sum_field).collect();

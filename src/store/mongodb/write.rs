@@ -199,10 +199,10 @@ async fn versions(
     sensors.dedup();
     let filter = doc! { "_id": { "$in": ids }, "sensorId": { "$in": sensors } };
     connection
-        .bounded(async {
+        .bounded_read(|| async {
             let mut cursor = ready
                 .buckets
-                .find(filter)
+                .find(filter.clone())
                 .projection(doc! { "rev": 1, "by": 1 })
                 .batch_size(u32::MAX >> 1)
                 .read_concern(ready.at_one_instant())

@@ -7,6 +7,13 @@ use super::fixture::{OLD, open_hour, post, quiet, until_stored};
 use crate::support::eventually::eventually;
 use crate::support::hourglass::Hourglass;
 
+/// An id as a parameter, as far as these tests need it.
+fn escape(id: &str) -> String {
+    id.replace('%', "%25")
+        .replace('#', "%23")
+        .replace('&', "%26")
+}
+
 /// Every page's ids, by `next`.
 async fn pages(hourglass: &Hourglass, limit: usize) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
@@ -23,14 +30,7 @@ async fn pages(hourglass: &Hourglass, limit: usize) -> Vec<Vec<String>> {
         let id = |sensor: &Value| sensor["sensorId"].as_str().unwrap().to_owned();
         pages.push(sensors.iter().map(id).collect());
         match answer["next"].as_str() {
-            Some(next) => {
-                cursor = format!(
-                    "&cursor={}",
-                    next.replace('%', "%25")
-                        .replace('#', "%23")
-                        .replace('&', "%26")
-                )
-            }
+            Some(next) => cursor = format!("&cursor={}", escape(next)),
             None => return pages,
         }
         assert!(pages.len() < 100, "it never ends");

@@ -93,14 +93,18 @@ impl Params {
         Ok(sensors)
     }
 
-    /// The values of `measure`.
+    /// The distinct values of `measure`.
     pub(super) fn measures(&self) -> Result<Vec<MeasureName>, Problem> {
-        self.all("measure")
-            .map(|text| {
-                MeasureName::new(text)
-                    .map_err(|error| Problem::parameter(format!("`measure`: {error}")))
-            })
-            .collect()
+        let mut measures = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for text in self.all("measure") {
+            let name = MeasureName::new(text)
+                .map_err(|error| Problem::parameter(format!("`measure`: {error}")))?;
+            if seen.insert(name.clone()) {
+                measures.push(name);
+            }
+        }
+        Ok(measures)
     }
 
     /// `order`, oldest first by default.

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use hourglass::buffer::WriterId;
 use hourglass::cli::{self, Action, ExitStatus};
 use hourglass::config::Settings;
 use hourglass::service::{self, DataDir};
+use hourglass::store::WriterId;
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();

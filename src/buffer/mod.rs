@@ -21,7 +21,6 @@ pub use conflicts::ConflictRecord;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use pins::Pin;
-pub use plan::WriterId;
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 
 use std::collections::{BTreeMap, HashMap};
@@ -35,7 +34,7 @@ use tokio::sync::Notify;
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
 use crate::model::{Batch, HourStart, Micros, SensorId};
-use crate::store::SensorSeen;
+use crate::store::{SensorSeen, WriterId};
 
 use conflicts::Conflicts;
 use entry::Entry;

@@ -12,7 +12,7 @@ use super::known_sensors::learn_known_sensors;
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
 use crate::apply::{Applier, Progress};
-use crate::buffer::{Buffer, WriterId};
+use crate::buffer::Buffer;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::flush::{Flusher, FlusherParts, StoreHealth, low_water};
@@ -22,6 +22,7 @@ use crate::journal::{Journal, LogError, Recovered, WriterThread};
 use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
+use crate::store::WriterId;
 use crate::store::{Store, StoreError};
 
 /// How long open connections may take to end once everything else has stopped.

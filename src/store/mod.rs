@@ -13,6 +13,9 @@
 pub mod embedded;
 pub mod mongodb;
 pub mod size;
+mod writer_id;
+
+pub use writer_id::WriterId;
 
 use std::fmt;
 

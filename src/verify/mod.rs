@@ -7,8 +7,8 @@ use std::fmt;
 use futures_util::StreamExt;
 
 use crate::bucket::{Computed, Difference, Merge, check};
-use crate::buffer::WriterId;
 use crate::model::{BucketKey, MeasureName};
+use crate::store::WriterId;
 use crate::store::{BucketVersion, Store, StoreError, StoredBucket, StoredPart};
 
 /// What was found.

@@ -8,12 +8,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hourglass::buffer::{Buffer, WriterId};
+use hourglass::buffer::Buffer;
 use hourglass::config::BufferSettings;
 use hourglass::decode::{DecodeContext, Decoded, Gate, Rejections, json, ndjson};
 use hourglass::journal::Record;
 use hourglass::metrics::Ledger;
 use hourglass::model::{MeasureName, Micros, RejectCode, SensorId};
+use hourglass::store::WriterId;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

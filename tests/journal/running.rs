@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use hourglass::apply::{Applier, Progress};
-use hourglass::buffer::{Buffer, WriterId};
+use hourglass::buffer::Buffer;
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::{BufferSettings, JournalSettings};
 use hourglass::journal::disk::Disk;
 use hourglass::journal::{Journal, JournalError, Recovered, WriterThread};
 use hourglass::metrics::Ledger;
 use hourglass::model::Micros;
+use hourglass::store::WriterId;
 use tokio::task::JoinHandle;
 
 use super::builders::{NOON, record};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hourglass::apply::{Applier, Progress, Turn};
-use hourglass::buffer::{Buffer, WriterId};
+use hourglass::buffer::Buffer;
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::BufferSettings;
 use hourglass::decode::{self, DecodeContext, Decoded, Gate};
@@ -16,6 +16,7 @@ use hourglass::metrics::Ledger;
 use hourglass::model::{MeasureName, Micros, SensorId};
 use hourglass::query::Query;
 use hourglass::store::Store;
+use hourglass::store::WriterId;
 use tokio::sync::oneshot;
 
 use super::action::{Body, Item, Setup};

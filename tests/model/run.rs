@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourglass::apply::Turn;
-use hourglass::buffer::{Buffer, WriterId};
+use hourglass::buffer::Buffer;
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::BufferSettings;
 use hourglass::journal::AppendError;
 use hourglass::metrics::Ledger;
 use hourglass::model::Micros;
 use hourglass::store::Store;
+use hourglass::store::WriterId;
 
 use super::action::{Action, Body, DiskTrouble, EPOCH, Question, Setup};
 use super::answer::{Asked, ask};

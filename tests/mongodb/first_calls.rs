@@ -2,7 +2,8 @@
 //! by the first calls, and people add indexes. An instant to read at may lie
 //! before the change; the server then asks to be asked again.
 
-use hourglass::model::{HourRange, HourStart, Micros};
+use futures_util::TryStreamExt;
+use hourglass::model::{HourRange, HourStart, Micros, Order};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
 use hourglass::store::{SensorSeen, Store};
 use mongodb::IndexModel;
@@ -29,6 +30,8 @@ async fn read_during(store: &MongoStore, change: impl Future<Output = ()>) {
             store.hours(&ids, hours()).await.unwrap();
             store.newest(&ids).await.unwrap();
             store.load(&keys).await.unwrap();
+            let scan = store.scan(&ids[0], hours(), Order::Ascending);
+            scan.try_collect::<Vec<_>>().await.unwrap();
         }
     };
     tokio::select! {

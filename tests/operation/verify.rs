@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use hourglass::buffer::WriterId;
 use hourglass::model::{BucketKey, Micros, SensorId};
+use hourglass::store::WriterId;
 use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
 use hourglass::store::{BucketVersion, Store};
 use mongodb::bson::{Document, doc};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourglass::apply::{Applier, Progress};
-use hourglass::buffer::{Buffer, DuePolicy, WriterId};
+use hourglass::buffer::{Buffer, DuePolicy};
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::{BufferSettings, FlushSettings, JournalSettings};
 use hourglass::flush::{Flusher, FlusherParts, StoreHealth};
@@ -14,6 +14,7 @@ use hourglass::journal::{Journal, JournalError, Record, WriterThread};
 use hourglass::metrics::Ledger;
 use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, Micros, SensorId};
 use hourglass::store::Store;
+use hourglass::store::WriterId;
 
 use crate::support::refusing_store::RefusingStore;
 use crate::support::sim_disk::SimDisk;

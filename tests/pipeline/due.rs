@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use hourglass::buffer::{Buffer, DuePolicy, DueReason, RetryPauses, WriterId};
+use hourglass::buffer::{Buffer, DuePolicy, DueReason, RetryPauses};
 use hourglass::model::HourStart;
+use hourglass::store::WriterId;
 
 use super::builders::{HOUR, buffer, key, now, readings};
 

@@ -72,8 +72,8 @@ impl RawIngest {
 /// Where the process keeps its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DataSettings {
-    /// The data directory, of one process at a time: journal, idempotency keys,
-    /// and the embedded store. A relative path is relative to the working
+    /// The data directory, of one process at a time: the journal and the
+    /// embedded store. A relative path is relative to the working
     /// directory.
     pub dir: PathBuf,
 }

@@ -19,7 +19,7 @@ pub struct ServerSettings {
     /// Origins of pages that may call the API from a browser (`https://host`),
     /// or `*` alone for all.
     pub cors_origins: Vec<String>,
-    /// Longest time of a request, from 1 s to 1 h; streams are not bound by it.
+    /// Longest time for the whole body of a request to arrive, from 1 s to 1 h.
     #[serde(serialize_with = "write_span")]
     pub request_timeout: Duration,
     /// Largest request body in bytes after decompression, 1 KiB to 1 GiB.

@@ -17,7 +17,7 @@ use crate::config::FlushSettings;
 use crate::metrics::names;
 use crate::model::BucketKey;
 use crate::store::{
-    BucketVersion, BucketWrite, SensorSeen, Store, StoreError, StoredBucket, WriteOutcome,
+    BucketVersion, BucketWrite, Expect, SensorSeen, Store, StoreError, StoredBucket, WriteOutcome,
 };
 
 /// Buckets that are loaded by one call, so that a bad day of late data does not
@@ -38,7 +38,7 @@ pub struct FlushRound {
     /// Calls to make, the next one last.
     writes: Vec<Vec<BucketWrite>>,
     /// Loads to make, the next one last.
-    fenced: Vec<Vec<(BucketKey, BucketVersion)>>,
+    fenced: Vec<Vec<Fenced>>,
     pins: Vec<Pin>,
     /// Calls to make, the next one last.
     seen: Vec<Vec<SensorSeen>>,
@@ -157,7 +157,11 @@ impl FlushRound {
                     let confirmed = buffer.confirm(&write.key, write.target);
                     self.note(confirmed);
                 }
-                WriteOutcome::Fenced => fenced.push((write.key, write.target)),
+                WriteOutcome::Fenced => fenced.push(Fenced {
+                    key: write.key,
+                    target: write.target,
+                    expect: write.expect,
+                }),
                 WriteOutcome::Failed(error) => {
                     self.set_aside(&write.key, write.target, &error, buffer, clock);
                 }
@@ -175,7 +179,7 @@ impl FlushRound {
         buffer: &Buffer,
         clock: &dyn Clock,
     ) -> RoundTurn {
-        let keys = next(&self.fenced).iter().map(|(key, _)| key.clone());
+        let keys = next(&self.fenced).iter().map(|fenced| fenced.key.clone());
         let loaded = store.load(&keys.collect::<Vec<_>>()).await;
         let fenced = self.fenced.pop().unwrap_or_default();
         let loaded = match loaded {
@@ -185,14 +189,14 @@ impl FlushRound {
                 return match self.narrow(fenced, error, |round| &mut round.fenced) {
                     Narrowed::Turn(turn) => turn,
                     Narrowed::GiveUp(fenced, error) => {
-                        for (key, target) in &fenced {
+                        for Fenced { key, target, .. } in &fenced {
                             self.set_aside(key, *target, &error, buffer, clock);
                         }
                         RoundTurn::Refused(error)
                     }
                     Narrowed::Everything(fenced, error) => {
                         let rest = self.fenced.drain(..).flatten().chain(fenced);
-                        for (key, target) in rest.collect::<Vec<_>>() {
+                        for Fenced { key, target, .. } in rest.collect::<Vec<_>>() {
                             self.set_aside(&key, target, &error, buffer, clock);
                         }
                         RoundTurn::Failed(error)
@@ -201,14 +205,15 @@ impl FlushRound {
             }
         };
         self.refusals = 0;
-        for ((key, target), bucket) in fenced.into_iter().zip(loaded) {
+        for (fenced, bucket) in fenced.into_iter().zip(loaded) {
             let bucket: Option<&StoredBucket> = bucket.as_ref();
-            if bucket.is_none() && makes_bucket(target) {
-                let error = hidden(&**store, &key);
-                self.set_aside(&key, target, &error, buffer, clock);
+            let Fenced { key, target, .. } = &fenced;
+            if fenced.is_unexplained(bucket) {
+                let error = hidden(&**store, key);
+                self.set_aside(key, *target, &error, buffer, clock);
                 continue;
             }
-            let confirmed = buffer.rebase(&key, target, bucket, clock.now());
+            let confirmed = buffer.rebase(key, *target, bucket, clock.now());
             self.note(confirmed);
         }
         RoundTurn::More
@@ -319,13 +324,31 @@ fn next<T>(calls: &[Vec<T>]) -> &[T] {
     calls.last().map_or(&[], Vec::as_slice)
 }
 
-/// Whether a write with this target expected no bucket.
-fn makes_bucket(target: BucketVersion) -> bool {
-    target.part == 0 && target.rev == 1
+/// A write that lost its fence.
+#[derive(Debug, Clone)]
+struct Fenced {
+    key: BucketKey,
+    target: BucketVersion,
+    expect: Expect,
 }
 
-/// The store has something in the place of a bucket that it says is not there:
-/// damaged so that it is not found, or gone in between. The next try tells.
+impl Fenced {
+    /// Whether the bucket, loaded, is what the write expected: then something
+    /// stands in its way that a load does not see, and to try again at once
+    /// would go on without end.
+    fn is_unexplained(&self, loaded: Option<&StoredBucket>) -> bool {
+        let version = loaded.map(StoredBucket::version);
+        match self.expect {
+            Expect::Absent => version.is_none(),
+            Expect::Open(expected) => version == Some(expected),
+            Expect::Next { last, closing } => version == Some(closing.unwrap_or(last)),
+        }
+    }
+}
+
+/// The store has something in the place of a part that it says is not there: a
+/// document damaged so that it is not found, or one of another process that is
+/// not visible yet, or gone in between. The next try tells.
 fn hidden(store: &dyn Store, key: &BucketKey) -> StoreError {
     StoreError::Corrupt {
         store: store.name(),

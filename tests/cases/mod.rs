@@ -6,6 +6,7 @@ mod bodies;
 mod builders;
 mod bulk;
 mod conflicts;
+mod hidden_part;
 mod identity;
 mod keys;
 mod parts;

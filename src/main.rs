@@ -57,6 +57,9 @@ async fn serve(settings: Settings) -> ExitStatus {
 async fn verify(settings: Settings, repair: bool) -> ExitStatus {
     // The lock keeps a running service of this directory out; one on MongoDB
     // may go on, the fence of each repair sees to that.
+    if let Err(missing) = service::check_there_is_a_store(&settings) {
+        return fail(&missing, ExitStatus::Failure);
+    }
     let opened = DataDir::open(&settings.data.dir).map_err(|error| error.to_string());
     let opened = opened.and_then(|data| {
         let store = service::open_store(&settings.store, &data.store());

@@ -1,4 +1,5 @@
-//! Readings as CSV (RFC 4180): `ts`, then one column a measure.
+//! Readings as CSV (RFC 4180): `ts`, then one column a measure; a measure named
+//! `ts` stands under `measures.ts`.
 
 use crate::model::{MeasureName, Micros};
 
@@ -14,7 +15,11 @@ impl CsvRows {
     }
 
     pub(super) fn header(&self) -> Vec<u8> {
-        let names = self.columns.iter().map(MeasureName::as_str);
+        let names = self.columns.iter().map(|name| match name.as_str() {
+            // The first column has that name.
+            "ts" => "measures.ts",
+            name => name,
+        });
         row(["ts"].into_iter().chain(names))
     }
 

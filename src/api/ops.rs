@@ -28,7 +28,7 @@ pub(super) async fn readyz(State(state): State<ApiState>) -> Response {
         "ready": ready,
         "journal": journal,
         "store": if state.health.is_up() { "up" } else { "down" },
-        "complete": state.progress.is_complete(),
+        "complete": state.progress.is_complete() && state.health.is_up(),
     });
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (status, headers, body.to_string()).into_response()

@@ -218,7 +218,7 @@ pub(super) fn instant(key: &str, text: &str, now: Micros) -> Result<Micros, Prob
     read.map_err(|fault| {
         Problem::parameter(format!(
             "`{key}` is RFC 3339 (2026-05-01T10:00:00Z), an epoch number, now, or -24h; `{text}` \
-             is not: {fault}"
+             {fault}"
         ))
     })
 }

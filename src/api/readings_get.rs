@@ -15,7 +15,7 @@ use super::csv_rows::CsvRows;
 use super::params::{Params, SensorPath, instant};
 use super::{ApiState, Problem};
 use crate::model::{MeasureName, Micros, Order, SensorId, TimeRange};
-use crate::query::{HourOfReadings, ReadingsQuery};
+use crate::query::{Completeness, HourOfReadings, HourlyAnswer, ReadingsQuery};
 use crate::store::StoreError;
 
 const PARAMETERS: [&str; 7] = [
@@ -55,7 +55,19 @@ pub(super) async fn get(
     // After the readings: what they hold then has its column, as measures only
     // ever become more.
     let columns = match format {
-        AnswerFormat::Csv => columns(&state, &sensor, range, measures).await?,
+        AnswerFormat::Csv if !measures.is_empty() => measures,
+        AnswerFormat::Csv => {
+            let hours = if answer.completeness == Completeness::StoreAway {
+                // Not asked a second time: that takes as long again.
+                state
+                    .query
+                    .hourly_held(std::slice::from_ref(&sensor), range.hours())
+            } else {
+                let sensors = std::slice::from_ref(&sensor);
+                state.query.hourly(sensors, range.hours()).await?
+            };
+            columns(&hours)
+        }
         AnswerFormat::Json | AnswerFormat::NdJson => Vec::new(),
     };
     let complete = Complete::from(answer.completeness);
@@ -85,26 +97,14 @@ fn go_on(range: &mut TimeRange, order: Order, cursor: Micros) {
     range.from = range.from.min(range.to);
 }
 
-/// The measures asked for, or those that occur in the hours of the range, by
-/// name: known from the computed fields, without reading any reading twice.
-async fn columns(
-    state: &ApiState,
-    sensor: &SensorId,
-    range: TimeRange,
-    asked: Vec<MeasureName>,
-) -> Result<Vec<MeasureName>, Problem> {
-    if !asked.is_empty() {
-        return Ok(asked);
-    }
-    let answer = state
-        .query
-        .hourly(std::slice::from_ref(sensor), range.hours())
-        .await?;
+/// The measures that occur in hours, by name: known from the computed fields,
+/// without reading any reading twice.
+fn columns(answer: &HourlyAnswer) -> Vec<MeasureName> {
     let hours = answer.sensors.iter().flat_map(|sensor| &sensor.hours);
-    let names: BTreeSet<MeasureName> = hours
-        .flat_map(|(_, computed)| computed.measures.keys().cloned())
+    let names: BTreeSet<&MeasureName> = hours
+        .flat_map(|(_, computed)| computed.measures.keys())
         .collect();
-    Ok(names.into_iter().collect())
+    names.into_iter().cloned().collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +143,9 @@ impl Writer {
                         Ok(None) => writer.tail(false),
                         Err(error) => {
                             tracing::warn!(%error, "an answer of readings breaks off");
+                            // So that what was written goes out before the connection is
+                            // cut: else the client sees no answer at all.
+                            tokio::task::yield_now().await;
                             return Err(error);
                         }
                     };

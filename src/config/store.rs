@@ -105,7 +105,7 @@ impl RawStore {
                 bounds.refuse_text(
                     "store.url",
                     &self.url,
-                    "\"embedded\", or a URI that begins with mongodb:// or mongodb+srv://",
+                    "\"embedded\", or the URI of a MongoDB deployment: mongodb:// or mongodb+srv:// and its hosts",
                 );
             }
             StoreUrl::Embedded

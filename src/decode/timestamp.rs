@@ -151,6 +151,7 @@ enum Misplaced {
 }
 
 fn misplaced(fault: Misplaced, raw: TimeText<'_>, context: &DecodeContext) -> (RejectCode, String) {
+    let (Misplaced::Early(fault_at) | Misplaced::Late(fault_at)) = fault;
     let (code, at, bound) = match fault {
         Misplaced::Early(at) => {
             let bound = format!("before {} (ingest.min_time)", context.min_time);
@@ -166,8 +167,16 @@ fn misplaced(fault: Misplaced, raw: TimeText<'_>, context: &DecodeContext) -> (R
             (RejectCode::TooFarInFuture, at, bound)
         }
     };
-    let TimeText::Number(text) = raw else {
-        return (code, format!("{at} is {bound}; check the device's clock"));
+    let text = match (raw, fault_at) {
+        (TimeText::Number(text), _) => text,
+        // The calendar does not have it, so it is told as it came.
+        (TimeText::Rfc3339(text), None) => {
+            let detail = format!("\"{}\" is {bound}; check the device's clock", excerpt(text));
+            return (code, detail);
+        }
+        (TimeText::Rfc3339(_), Some(_)) => {
+            return (code, format!("{at} is {bound}; check the device's clock"));
+        }
     };
     let Some(number) = Decimal::parse(text) else {
         return (code, format!("{at} is {bound}"));

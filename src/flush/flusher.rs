@@ -33,7 +33,8 @@ const FORGET_AFTER: Duration = Duration::from_secs(600);
 /// Sensors that were only heard of are told to the store this many at once.
 const TOUCHES_AT_ONCE: usize = 1000;
 
-/// How the store is, as the flusher last saw it.
+/// How the store is, as the last call of the flusher found it, or the one that
+/// is made at the start.
 #[derive(Debug, Default)]
 pub struct StoreHealth {
     failing: AtomicBool,
@@ -53,15 +54,17 @@ impl StoreHealth {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    fn succeeded(&self, store: &dyn Store) {
+    /// Notes that a call succeeded.
+    pub fn succeeded(&self, store: &dyn Store) {
         if self.failing.swap(false, Ordering::Relaxed) {
             tracing::info!(store = store.name(), "the store answers again");
         }
     }
 
-    fn failed(&self, error: &StoreError) {
+    /// Notes that a call failed, and says so the first time.
+    pub fn failed(&self, error: &StoreError) {
         if !self.failing.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "flushing fails; readings stay in the journal and it is tried again");
+            tracing::warn!(%error, "the store does not take readings; they stay in the journal and it is tried again");
         }
     }
 }

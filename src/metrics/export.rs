@@ -101,8 +101,15 @@ pub fn describe() {
         ),
     ] {
         describe_counter!(name, help);
-        // From the first scrape on: a rate over a counter that appears late misses
-        // its first step.
+    }
+    // From the first scrape on: a rate over a counter that appears late misses its
+    // first step. The ledger's are set by each export.
+    for name in [
+        names::FLUSH_FENCED_TOTAL,
+        names::FLUSH_FAILURES_TOTAL,
+        names::FLUSH_SET_ASIDE_TOTAL,
+        names::QUERY_COLD_LOADS_TOTAL,
+    ] {
         counter!(name).increment(0);
     }
     for (name, help) in [

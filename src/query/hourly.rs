@@ -65,7 +65,7 @@ impl Query {
                 unless_away(self.store.hours(&open, hours).await)?
             };
             let Some(summaries) = summaries else {
-                return Ok(self.hourly_from_buffer(sensors, hours));
+                return Ok(self.hourly_held(sensors, hours));
             };
             let mut stored = by_sensor(summaries);
             let mut moved = Vec::new();
@@ -89,7 +89,7 @@ impl Query {
         for (sensor, stored, snapshot) in cold {
             let loaded = self.join_loaded(&sensor, stored, snapshot).await;
             let Some(hours_of_sensor) = unless_away(loaded)? else {
-                return Ok(self.hourly_from_buffer(sensors, hours));
+                return Ok(self.hourly_held(sensors, hours));
             };
             answers.insert(sensor, hours_of_sensor);
         }
@@ -143,7 +143,9 @@ impl Query {
         Ok(hours)
     }
 
-    fn hourly_from_buffer(&self, sensors: &[SensorId], hours: HourRange) -> HourlyAnswer {
+    /// The same from what the buffer holds alone, for when the store is away.
+    #[must_use]
+    pub fn hourly_held(&self, sensors: &[SensorId], hours: HourRange) -> HourlyAnswer {
         let sensors = sensors.iter().map(|sensor| SensorHoursAnswer {
             sensor: sensor.clone(),
             hours: self

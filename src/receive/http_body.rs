@@ -107,7 +107,7 @@ pub enum ReceiveError {
     #[error("the bodies of other requests take all the memory they may; send it again later")]
     Busy,
     /// The client went away, or broke the framing of its request.
-    #[error("the client went away before its body was read")]
+    #[error("the client went away before its body was read, or broke its framing")]
     Aborted(#[source] axum::Error),
 }
 

@@ -4,6 +4,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Name of the embedded store's directory.
+pub(super) const STORE_DIR: &str = "store";
+
 /// A locked data directory. The lock goes with the process, however it ends.
 #[derive(Debug)]
 pub struct DataDir {
@@ -66,7 +69,7 @@ impl DataDir {
     /// Where the embedded store lies.
     #[must_use]
     pub fn store(&self) -> PathBuf {
-        self.path.join("store")
+        self.path.join(STORE_DIR)
     }
 }
 

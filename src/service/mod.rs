@@ -16,4 +16,4 @@ mod stores;
 pub use data_dir::{DataDir, DataDirError};
 pub use run::{ServiceError, serve};
 pub use signal::stop_signal;
-pub use stores::open_store;
+pub use stores::{NoStore, check_there_is_a_store, open_store};

@@ -182,6 +182,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&parts.buffer),
         Arc::clone(&parts.progress),
+        Arc::clone(&parts.health),
     ));
     let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
     let routes = router(Arc::new(parts.clone()));

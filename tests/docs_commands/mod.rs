@@ -91,6 +91,9 @@ fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
         let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         // Files that commands name lie where they lie in the repository.
         std::os::unix::fs::symlink(root().join("config"), folder.path().join("config")).unwrap();
+        // The data directory of a service that was stopped.
+        let stopped = Start::on(&folder.path().join("data")).start();
+        assert!(stopped.stop().0.success());
         let hourglass = Start::on(data.path()).start();
         for Step {
             line,

@@ -50,3 +50,21 @@ async fn an_outage_that_outgrows_memory_is_taken_told_and_made_good() {
     );
     assert!(hourglass.stop().0.success());
 }
+
+#[tokio::test]
+async fn a_store_that_was_never_there_is_told_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path())
+        .store("mongodb://127.0.0.1:9/hourglass?replicaSet=none")
+        .set("STORE__CONNECT_TIMEOUT", "200ms")
+        .set("SHUTDOWN__GRACE", "0s")
+        .start();
+    // Nothing was sent, so nothing is flushed.
+    until(|| async {
+        let (status, ready) = hourglass.get("/readyz").await;
+        assert_eq!(status, 200, "{ready}");
+        ready["store"] == "down" && ready["complete"] == false
+    })
+    .await;
+    assert_eq!(hourglass.metric("hourglass_store_up").await, 0.0);
+}

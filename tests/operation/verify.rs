@@ -110,3 +110,37 @@ async fn plant(store: &Path) {
     let planted = store.repair(&key, version, target, &computed).await;
     assert!(planted.unwrap());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_is_no_bucket_hides_no_fault_of_another() {
+    let database = TestDatabase::new().await;
+    let dir = tempfile::tempdir().unwrap();
+    let uri = database.uri();
+    let hourglass = Start::on(dir.path()).store(&uri).start();
+    post(&hourglass, "S1", 0..30).await;
+    until_stored(&hourglass).await;
+    let buckets = database.open().await.collection::<Document>("buckets");
+    for id in ["a", "z"] {
+        buckets.insert_one(doc! { "_id": id }).await.unwrap();
+    }
+    let edit = doc! { "$set": { "computed.temp.sum": -1.0 } };
+    buckets
+        .update_one(doc! { "sensorId": "S1" }, edit)
+        .await
+        .unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let (code, stdout, _) = verify(other.path(), &uri, true);
+    assert_eq!(code, Some(3), "{stdout}");
+    assert!(stdout.contains("S1|2026-05-01T10 repaired"), "{stdout}");
+    assert!(stdout.contains("2 buckets damaged"), "{stdout}");
+}
+
+#[test]
+fn a_data_directory_without_a_store_is_told_and_not_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let mistyped = dir.path().join("dta");
+    let (code, stdout, stderr) = verify(&mistyped, "embedded", false);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.contains("there is no store in"), "{stderr}");
+    assert!(!mistyped.exists());
+}

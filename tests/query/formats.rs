@@ -197,3 +197,15 @@ async fn values_come_back_bit_for_bit_in_each_format() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_measure_named_as_the_time_has_a_column_of_its_own() {
+    let site = Site::embedded().await;
+    let hourglass = site.start().start();
+    let reading =
+        json!({ "sensorId": "S/1", "ts": "2026-05-01T10:00:00Z", "measures": { "ts": 2 } });
+    post(&hourglass, &reading).await;
+    let path = format!("{PATH}?format=csv");
+    let (_, csv) = hourglass.get_text(&path).await;
+    assert_eq!(csv, "ts,measures.ts\r\n2026-05-01T10:00:00Z,2.0\r\n");
+}

@@ -19,12 +19,12 @@ async fn a_bad_parameter_is_named_with_what_is_taken() {
         ),
         (
             "from=yesterday",
-            format!("`from` {FORMS}; `yesterday` is not: {not_rfc3339}"),
+            format!("`from` {FORMS}; `yesterday` {not_rfc3339}"),
         ),
         (
             "to=2026-05-01T10:00:00",
             format!(
-                "`to` {FORMS}; `2026-05-01T10:00:00` is not: has no offset from UTC; add Z or an \
+                "`to` {FORMS}; `2026-05-01T10:00:00` has no offset from UTC; add Z or an \
                  offset such as +02:00"
             ),
         ),

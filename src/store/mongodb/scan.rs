@@ -46,7 +46,8 @@ pub(super) fn scan(
             Ok(Some(bucket)) => Some((Ok(bucket), scan)),
             Ok(None) => None,
             Err(error) => {
-                scan.ended = true;
+                // A document that cannot be read hides no other one from `verify`.
+                scan.ended |= !matches!(error, StoreError::Corrupt { .. });
                 Some((Err(error), scan))
             }
         }

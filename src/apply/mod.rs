@@ -179,7 +179,7 @@ impl Applier {
             },
         };
         let Record::Batch { received_at, batch } = &record.record;
-        if !self.buffer.has_room(batch.bytes()) {
+        if !self.buffer.has_room_for(batch) {
             // Once: what frees memory wakes the applier again.
             if !self.tail.is_stalled() {
                 self.buffer.want_flush();

@@ -23,7 +23,7 @@ pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use pins::Pin;
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -181,6 +181,20 @@ impl Buffer {
     pub fn has_room(&self, bytes: usize) -> bool {
         let used = self.bytes.load(Relaxed);
         used + bytes <= self.settings.bytes_max || self.pending_values.load(Relaxed) == 0
+    }
+
+    /// Whether `batch` may come in now: its values, and a bucket for each of its
+    /// sensors and hours, as if none of them were there.
+    #[must_use]
+    pub fn has_room_for(&self, batch: &Batch) -> bool {
+        let buckets = || batch.readings().map(|r| (r.sensor_index(), r.at().hour()));
+        let bytes = |buckets: usize| batch.bytes() + buckets * entry::ENTRY_BYTES;
+        // Counting neighbours of one bucket once is enough, but for batches in
+        // which sensors alternate.
+        let mut last = None;
+        let runs = buckets().filter(|bucket| last.replace(*bucket) != Some(*bucket));
+        self.has_room(bytes(runs.count()))
+            || self.has_room(bytes(buckets().collect::<HashSet<_>>().len()))
     }
 
     /// Whether flushing should not wait for age: what waits for the store takes

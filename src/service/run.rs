@@ -232,7 +232,7 @@ async fn open_journal(
             segment = torn.segment,
             offset = torn.offset,
             bytes = torn.bytes,
-            "the journal's end was torn and is cut: a write that was never acknowledged"
+            "the journal's end was torn and is cut: a write that a crash cut off, never acknowledged, unless the disk damaged it since"
         );
     }
     if recovered.records > 0 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hourglass::buffer::{Buffer, Lease, Pin, RetryPauses};
-use hourglass::model::{BucketKey, HourStart, TimeRange};
+use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, TimeRange};
 use hourglass::store::SensorSeen;
 use proptest::prelude::*;
 
@@ -223,4 +223,24 @@ proptest! {
         prop_assert_eq!((model.buffer.bytes(), model.buffer.buckets()), (0, 0));
         prop_assert_eq!(model.buffer.pending_values(), 0);
     }
+}
+
+#[test]
+fn a_batch_of_many_buckets_needs_room_for_each() {
+    let buffer = buffer(100_000);
+    buffer.apply(1, now(), &readings("S1", HOUR, 0..1, 1.0), Duration::ZERO);
+    let mut batch = Batch::default();
+    let sensor = batch.add_sensor(key("S2", HOUR).sensor);
+    let measure = batch.add_measure(MeasureName::new("temp").unwrap());
+    let mut add = |hour: i32, offset: u32| {
+        batch.push_value(measure, 1.0);
+        batch.finish_reading(sensor, HourStart::from_hours(hour).at(offset));
+        buffer.has_room_for(&batch)
+    };
+    // Two hours that alternate are two buckets, not hundreds.
+    assert!((0..300).all(|n| add(HOUR + n % 2, n.unsigned_abs())));
+    assert!(
+        !(0..300).all(|n| add(HOUR + n, 0)),
+        "300 buckets are too many"
+    );
 }

@@ -23,7 +23,10 @@ pub const GROUP_HEADER_BYTES: usize = 24;
 /// Bytes in front of each record.
 pub const RECORD_HEADER_BYTES: usize = 4;
 
-const SEGMENT_MAGIC: [u8; 8] = *b"HGJOURN\x01";
+/// Version of the format that is written and read.
+pub const SEGMENT_VERSION: u8 = 1;
+
+const SEGMENT_MAGIC: [u8; 8] = [b'H', b'G', b'J', b'O', b'U', b'R', b'N', SEGMENT_VERSION];
 const GROUP_MAGIC: [u8; 4] = *b"HGRP";
 
 /// The header of a segment whose first record has `first_seq`.
@@ -45,6 +48,16 @@ pub fn read_segment_header(bytes: &[u8]) -> Option<u64> {
     (header.get(..8)? == SEGMENT_MAGIC && u32_at(header, 16)? == crc)
         .then(|| u64_at(header, 8))
         .flatten()
+}
+
+/// The version in a sound header that is not of [`SEGMENT_VERSION`]; one of any
+/// version has its magic and checksum in these places.
+#[must_use]
+pub fn other_version(bytes: &[u8]) -> Option<u8> {
+    let header = bytes.get(..SEGMENT_HEADER_BYTES)?;
+    let (name, version) = (header.get(..7)?, *header.get(7)?);
+    let is_sound = u32_at(header, 16)? == crc32c::crc32c(header.get(..16)?);
+    (is_sound && name == &SEGMENT_MAGIC[..7] && version != SEGMENT_VERSION).then_some(version)
 }
 
 /// Appends a group of `records` to `out`.

@@ -85,6 +85,18 @@ pub enum LogError {
         /// Where, bytes.
         offset: u64,
     },
+    /// A segment of another version of the format.
+    #[error(
+        "journal segment {segment} has format version {version}, this hourglass reads {}; start \
+         the version that wrote it, and stop it cleanly",
+        frame::SEGMENT_VERSION
+    )]
+    Version {
+        /// File name of the segment.
+        segment: String,
+        /// Its version.
+        version: u8,
+    },
     /// Segments do not follow each other.
     #[error(
         "journal segment {segment} starts with record {found} where record {expected} must \
@@ -389,6 +401,12 @@ fn scan(
     let bytes = disk
         .read_at(&name, 0, usize::try_from(len).unwrap_or(usize::MAX))
         .map_err(failed("read"))?;
+    if let Some(version) = frame::other_version(&bytes) {
+        return Err(LogError::Version {
+            segment: name,
+            version,
+        });
+    }
     let Some(first_seq) = frame::read_segment_header(&bytes).filter(|seq| *seq == named_seq) else {
         if let Some(expected) = expected.filter(|seq| *seq != named_seq) {
             return Err(LogError::Gap {

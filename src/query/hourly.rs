@@ -96,8 +96,8 @@ impl Query {
         let sensors = sensors.iter().map(|sensor| SensorHoursAnswer {
             sensor: sensor.clone(),
             hours: answers
-                .get(sensor)
-                .map(|hours| hours.clone().into_iter().collect())
+                .remove(sensor)
+                .map(|hours| hours.into_iter().collect())
                 .unwrap_or_default(),
         });
         Ok(HourlyAnswer {

@@ -77,3 +77,18 @@ fn today_version_1_is_written() {
     log.append(encoded[2..].iter().map(Vec::as_slice)).unwrap();
     assert_eq!(disk.bytes(SEGMENT), fixture("journal-v1"));
 }
+
+#[test]
+fn a_segment_of_a_later_version_is_no_damage_and_is_left_alone() {
+    let disk = SimDisk::default();
+    let mut bytes = fixture("journal-v1");
+    bytes[7] = 2;
+    let crc = crc32c::crc32c(&bytes[..16]);
+    bytes[16..20].copy_from_slice(&crc.to_le_bytes());
+    disk.overwrite(SEGMENT, bytes.clone());
+    let refused = open(&disk).map(|_| ()).unwrap_err();
+    let told = refused.to_string();
+    assert!(told.contains("format version 2"), "{told}");
+    assert!(told.contains(SEGMENT), "{told}");
+    assert_eq!(disk.bytes(SEGMENT), bytes);
+}

@@ -104,7 +104,7 @@ async fn a_server_that_freezes_in_a_write_is_unavailable_and_the_write_goes_in_o
     server.start().await;
     let settings = MongoSettings {
         server_selection_timeout: Duration::from_millis(200),
-        call_timeout: Duration::from_millis(500),
+        call_timeout: Duration::from_secs(2),
         ..MongoSettings::default()
     };
     let store = MongoStore::connect(&server.uri_of("frozen"), settings).unwrap();

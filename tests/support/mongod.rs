@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
@@ -193,6 +193,29 @@ impl Mongod {
     /// Stops the server in its tracks: connections stay, nothing answers.
     pub(crate) fn freeze(&self) {
         self.signal("-STOP");
+        // The signal returns before all threads have stopped.
+        let end = Instant::now() + PRIMARY_WITHIN;
+        while !self.has_stopped() {
+            assert!(Instant::now() < end, "the server does not stop");
+            std::thread::yield_now();
+        }
+    }
+
+    fn has_stopped(&self) -> bool {
+        let pid = fs::read_to_string(self.data.path().join("pid")).unwrap();
+        let threads = fs::read_dir(format!("/proc/{}/task", pid.trim())).unwrap();
+        // proc_pid_stat(5): the state stands behind the name in parentheses.
+        let is_stopped = |stat: String| {
+            let state = stat
+                .rsplit_once(") ")
+                .map(|(_, rest)| rest.starts_with('T'));
+            state.unwrap_or(false)
+        };
+        let mut stats = threads.filter_map(|thread| {
+            // A thread may end meanwhile.
+            fs::read_to_string(thread.ok()?.path().join("stat")).ok()
+        });
+        stats.all(is_stopped)
     }
 
     /// Lets a frozen server go on.

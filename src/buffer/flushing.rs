@@ -286,14 +286,7 @@ impl Buffer {
             let retry = entry.retry.filter(|retry| retry.is_passing)?;
             (entry.pending() > 0 && entry.flight.is_none()).then_some(retry.not_before)
         };
-        self.shards
-            .iter()
-            .filter_map(|shard| {
-                let shard = lock(shard);
-                let entries = shard.sensors.values().flat_map(|h| h.hours.values());
-                entries.filter_map(retry_of).min()
-            })
-            .min()
+        self.least(retry_of)
     }
 
     /// Buckets that are set aside.
@@ -378,12 +371,17 @@ impl Buffer {
             let flight = entry.flight.as_ref().map(|flight| flight.since);
             pending.into_iter().chain(flight).min()
         };
+        self.least(oldest_of)
+    }
+
+    /// The least that entries have to say.
+    fn least(&self, of: impl Fn(&Entry) -> Option<Duration>) -> Option<Duration> {
         self.shards
             .iter()
             .filter_map(|shard| {
                 let shard = lock(shard);
                 let entries = shard.sensors.values().flat_map(|h| h.hours.values());
-                entries.filter_map(oldest_of).min()
+                entries.filter_map(&of).min()
             })
             .min()
     }

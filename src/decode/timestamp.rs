@@ -151,32 +151,28 @@ enum Misplaced {
 }
 
 fn misplaced(fault: Misplaced, raw: TimeText<'_>, context: &DecodeContext) -> (RejectCode, String) {
-    let (Misplaced::Early(fault_at) | Misplaced::Late(fault_at)) = fault;
+    // What the calendar does not have is told as it came, or by its side.
+    let told = |at: Option<Micros>, side: &str| match (at, raw) {
+        (Some(at), _) => at.to_string(),
+        (None, TimeText::Rfc3339(text)) => format!("\"{}\"", excerpt(text)),
+        (None, TimeText::Number(_)) => side.to_owned(),
+    };
     let (code, at, bound) = match fault {
         Misplaced::Early(at) => {
             let bound = format!("before {} (ingest.min_time)", context.min_time);
-            let at = at.map_or_else(|| "before the year 1".to_owned(), |at| at.to_string());
-            (RejectCode::TooOld, at, bound)
+            (RejectCode::TooOld, told(at, "before the year 1"), bound)
         }
         Misplaced::Late(at) => {
             let bound = format!(
                 "after {} (ingest.max_future beyond {})",
                 context.max_time, context.received_at
             );
-            let at = at.map_or_else(|| "after the year 9999".to_owned(), |at| at.to_string());
+            let at = told(at, "after the year 9999");
             (RejectCode::TooFarInFuture, at, bound)
         }
     };
-    let text = match (raw, fault_at) {
-        (TimeText::Number(text), _) => text,
-        // The calendar does not have it, so it is told as it came.
-        (TimeText::Rfc3339(text), None) => {
-            let detail = format!("\"{}\" is {bound}; check the device's clock", excerpt(text));
-            return (code, detail);
-        }
-        (TimeText::Rfc3339(_), Some(_)) => {
-            return (code, format!("{at} is {bound}; check the device's clock"));
-        }
+    let TimeText::Number(text) = raw else {
+        return (code, format!("{at} is {bound}; check the device's clock"));
     };
     let Some(number) = Decimal::parse(text) else {
         return (code, format!("{at} is {bound}"));

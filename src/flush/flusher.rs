@@ -190,7 +190,6 @@ impl Flusher {
     /// Starts rounds while buckets are due and workers are free.
     fn start_rounds(&mut self, deadline: &CancellationToken, everything: bool) {
         let parts = &self.parts;
-        let everything = everything || parts.progress.is_stalled();
         while self.workers.len() < self.settings.in_flight_max {
             let policy = DuePolicy {
                 hour: parts.clock.now().hour(),
@@ -231,7 +230,7 @@ impl Flusher {
             std::panic::resume_unwind(error.into_panic());
         }
         self.has_flushed = true;
-        if self.parts.buffer.is_pressed() || self.parts.progress.is_stalled() {
+        if self.parts.buffer.is_pressed() {
             self.look_after_memory();
         }
         self.release().await;

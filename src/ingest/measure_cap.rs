@@ -87,12 +87,6 @@ impl MeasureCap {
             }
         }
     }
-
-    /// The cap.
-    #[must_use]
-    pub fn measures_max(&self) -> usize {
-        self.measures_max
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::model::{MeasureName, Micros, RejectCode, SensorId};
 /// 2026-05-01T10:00:00Z.
 const NOW: i64 = 1_777_629_600_000_000;
 
-/// Gate from [`NOW`], a microsecond apart.
+/// Stamps from [`NOW`], a microsecond apart.
 struct Counted(i64);
 
 impl Gate for Counted {

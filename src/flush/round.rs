@@ -17,12 +17,9 @@ use crate::config::FlushSettings;
 use crate::metrics::names;
 use crate::model::BucketKey;
 use crate::store::{
-    BucketVersion, BucketWrite, Expect, SensorSeen, Store, StoreError, StoredBucket, WriteOutcome,
+    BucketVersion, BucketWrite, Expect, LOADS_AT_ONCE, SensorSeen, Store, StoreError, StoredBucket,
+    WriteOutcome,
 };
-
-/// Buckets that are loaded by one call, so that a bad day of late data does not
-/// hold more than these in memory.
-const LOADS_AT_ONCE: usize = 100;
 
 /// After this many refusals in a row the store is taken to refuse everything:
 /// enough to halve the largest round twice over.

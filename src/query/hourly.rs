@@ -10,15 +10,11 @@ use crate::bucket::{Computed, Elements, Merge};
 use crate::buffer::HourSnapshot;
 use crate::metrics::names;
 use crate::model::{BucketKey, HourRange, HourStart, SensorId};
-use crate::store::{BucketVersion, HourSummary, StoreError};
+use crate::store::{BucketVersion, HourSummary, LOADS_AT_ONCE, StoreError};
 
 /// Snapshots are taken this often at most while flushes move buckets under the
 /// query; then the bucket is loaded.
 const SNAPSHOTS_MAX: usize = 3;
-
-/// Buckets that one call loads: a year of late data is not to be in memory at
-/// once.
-const LOADS_AT_ONCE: usize = 100;
 
 /// Hours of one sensor.
 #[derive(Debug, Clone, PartialEq)]

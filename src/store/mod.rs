@@ -25,6 +25,10 @@ use futures_util::stream::BoxStream;
 use crate::bucket::{Computed, Elements};
 use crate::model::{BucketKey, HourRange, Micros, Order, SensorId};
 
+/// Buckets that callers load by one call, so that a year of late data is not in
+/// memory at once.
+pub const LOADS_AT_ONCE: usize = 100;
+
 /// The version of a bucket: that of its last part. Written anew, with a `by`
 /// never used before, by every update of that part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -134,6 +134,8 @@ proptest! {
     ) {
         let chunk = encode(&elements);
         let mut body = unseal(&chunk).unwrap().to_vec();
+        let end = cut.index(body.len());
+        prop_assert!(decode_body(&body[..end], &mut Elements::default()).is_err());
         for (at, byte) in mutations {
             let at = at.index(body.len());
             body[at] = byte;
@@ -142,7 +144,11 @@ proptest! {
         if decode_body(&body, &mut back).is_ok() {
             prop_assert!(back.value_count() >= back.len());
         }
-        prop_assert!(decode_body(&body[..cut.index(body.len())], &mut Elements::default()).is_err());
+        // A mutated count may fit what a cut left: then it is read.
+        let mut back = Elements::default();
+        if decode_body(&body[..end], &mut back).is_ok() {
+            prop_assert!(back.value_count() >= back.len());
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, StatusCode, header};
 
 use super::Problem;
+use crate::decode::TextOnly;
 use crate::ingest::Format;
 
 /// The form of an answer of readings.
@@ -29,8 +30,9 @@ pub(super) fn body_format(format: Option<&str>, headers: &HeaderMap) -> Result<F
         return match name {
             "json" => Ok(Format::Json),
             "ndjson" => Ok(Format::NdJson),
+            "line" => Ok(Format::LineProtocol(TextOnly::Refuse)),
             other => Err(Problem::parameter(format!(
-                "`format` is json or ndjson, not `{other}`"
+                "`format` is json, ndjson or line, not `{other}`"
             ))),
         };
     }
@@ -42,12 +44,14 @@ pub(super) fn body_format(format: Option<&str>, headers: &HeaderMap) -> Result<F
     match media_type.to_ascii_lowercase().as_str() {
         "application/json" => Ok(Format::Json),
         "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Format::NdJson),
+        "text/plain" => Ok(Format::LineProtocol(TextOnly::Refuse)),
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
             format!(
-                "the content type `{given}` is not taken here; send application/json or \
-                 application/x-ndjson, or say ?format=json or ?format=ndjson"
+                "the content type `{given}` is not taken here; send application/json, \
+                 application/x-ndjson or text/plain (line protocol), or say ?format=json, \
+                 ?format=ndjson or ?format=line"
             ),
         )),
     }

@@ -10,7 +10,7 @@ use super::content::body_format;
 use super::params::Params;
 use super::{ApiState, Problem};
 use crate::decode::TimeUnit;
-use crate::ingest::Outcome;
+use crate::ingest::{Intake, Outcome};
 use crate::metrics::Refusal;
 use crate::receive::{BodyLimits, ReceiveError, read_body};
 
@@ -25,8 +25,13 @@ pub(super) async fn post(
     let unit = match params.one("unit")? {
         None => None,
         Some(name) => Some(TimeUnit::parse(name).ok_or_else(|| {
-            Problem::parameter(format!("`unit` is s, ms, us or ns, not `{name}`"))
+            Problem::parameter(format!("`unit` is ns, us, ms, s, m or h, not `{name}`"))
         })?),
+    };
+    let how = Intake {
+        format,
+        unit,
+        unit_parameter: "unit",
     };
     let Some(token) = state.phase.enter() else {
         state.ledger.refuse(Refusal::Stopping);
@@ -43,7 +48,7 @@ pub(super) async fn post(
     let body = read_body(body, Some(&encoding), limits, state.bodies.share())
         .await
         .inspect_err(|error| state.ledger.refuse(refusal(error)))?;
-    let outcome = state.ingest.accept(body, format, unit).await?;
+    let outcome = state.ingest.accept(body, how).await?;
     drop(token);
     Ok(answer(&outcome))
 }

@@ -178,7 +178,9 @@ impl Applier {
                 Next::Closed => return Ok(Turn::Closed),
             },
         };
-        let Record::Batch { received_at, batch } = &record.record;
+        let Record::Batch {
+            received_at, batch, ..
+        } = &record.record;
         if !self.buffer.has_room_for(batch) {
             // Once: what frees memory wakes the applier again.
             if !self.tail.is_stalled() {

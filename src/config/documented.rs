@@ -58,6 +58,7 @@ fn other(key: &str, default: &Value) -> String {
         ("store.url", _) => "mongodb://a,b/?replicaSet=rs0".to_owned(),
         ("log.format", _) => "json".to_owned(),
         ("data.dir" | "log.filter", _) => "debug".to_owned(),
+        (_, Value::Array(_)) => "a,b".to_owned(),
         (_, Value::Boolean(_)) => "true".to_owned(),
         (_, Value::Integer(_)) => "7".to_owned(),
         (_, Value::String(text)) if text.ends_with('B') => "3MiB".to_owned(),

@@ -8,6 +8,7 @@ use super::error::{ConfigError, Problem};
 use super::flush::{FlushSettings, RawFlush};
 use super::ingest::{DataSettings, IngestSettings, RawData, RawIngest};
 use super::journal::{JournalSettings, RawJournal};
+use super::line_protocol::{LineProtocolSettings, RawLineProtocol};
 use super::operation::{LogSettings, RawLog, RawShutdown, ShutdownSettings};
 use super::query::{QuerySettings, RawQuery};
 use super::server::{RawServer, ServerSettings};
@@ -21,6 +22,8 @@ pub struct Settings {
     pub server: ServerSettings,
     /// Which readings are taken.
     pub ingest: IngestSettings,
+    /// How lines of line protocol become readings.
+    pub line_protocol: LineProtocolSettings,
     /// Where the process keeps its files.
     pub data: DataSettings,
     /// The write-ahead log.
@@ -68,6 +71,7 @@ impl Settings {
 pub(super) struct RawSettings {
     server: RawServer,
     ingest: RawIngest,
+    line_protocol: RawLineProtocol,
     data: RawData,
     journal: RawJournal,
     buffer: RawBuffer,
@@ -88,6 +92,7 @@ impl RawSettings {
         let settings = Settings {
             server: self.server.check(&mut bounds),
             ingest: self.ingest.check(&mut bounds),
+            line_protocol: self.line_protocol.check(&mut bounds),
             data: self.data.check(&mut bounds),
             journal: self.journal.check(&mut bounds),
             buffer: self.buffer.check(&mut bounds),

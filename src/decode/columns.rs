@@ -1,8 +1,9 @@
 //! A batch being filled: each sensor and measure is looked up, not repeated.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::model::{Batch, MeasureName, MeasureNameError, Micros, SensorId, SensorIdError};
+use crate::model::{Batch, MeasureName, MeasureNameError, Micros, Origin, SensorId, SensorIdError};
 
 /// A measure of the reading at hand.
 #[derive(Debug)]
@@ -20,6 +21,13 @@ pub(super) enum Sensor {
     New(SensorId),
 }
 
+/// Where the reading at hand came from; see [`Measure`].
+#[derive(Debug)]
+pub(super) enum From {
+    Known(u32),
+    New(Arc<Origin>),
+}
+
 /// Builds a batch. Only what belongs to an accepted reading enters its tables.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
@@ -29,6 +37,7 @@ pub(super) struct Columns {
     /// Of the reading before: neighbours mostly share sensor and measures, and
     /// comparing a name is cheaper than hashing it.
     last_sensor: Option<u32>,
+    last_origin: Option<u32>,
     last_measures: Vec<u32>,
     /// Which sensor has which measure.
     pairs: HashSet<(u32, u32)>,
@@ -94,6 +103,7 @@ impl Columns {
         &mut self,
         sensor: Sensor,
         at: Micros,
+        origin: Option<From>,
         values: impl Iterator<Item = (Measure, f64)>,
     ) {
         self.last_measures.clear();
@@ -120,7 +130,17 @@ impl Columns {
         self.last_sensor = Some(sensor);
         let pairs = self.last_measures.iter().map(|measure| (sensor, *measure));
         self.pairs.extend(pairs);
-        self.batch.finish_reading(sensor, at);
+        let origin = origin.map(|origin| match origin {
+            From::Known(index) => index,
+            From::New(origin) => self.batch.add_origin(origin),
+        });
+        self.last_origin = origin;
+        self.batch.finish_reading_from(sensor, at, origin);
+    }
+
+    /// Sensor and origin of the reading pushed last.
+    pub(super) fn last(&self) -> Option<(u32, Option<u32>)> {
+        self.last_sensor.map(|sensor| (sensor, self.last_origin))
     }
 
     pub(super) fn finish(self) -> Batch {

@@ -14,8 +14,11 @@ pub struct DecodeContext {
     pub min_time: Micros,
     /// Latest instant accepted: the time of receipt and `ingest.max_future`.
     pub max_time: Micros,
-    /// Unit of numeric times (`?unit=`); by magnitude where absent.
+    /// Unit of numeric times; by magnitude where absent.
     pub unit: Option<TimeUnit>,
+    /// The parameter that sets the unit, named in messages: `unit`, or
+    /// `precision` on endpoints that call it so.
+    pub unit_parameter: &'static str,
 }
 
 /// What decoding asks of the process, item by item.
@@ -43,8 +46,11 @@ pub trait Gate {
 pub struct Decoded {
     /// The accepted readings, in the order of the body.
     pub batch: Batch,
-    /// Items in the body: `batch.len()` and the rejections together.
+    /// Items in the body: `batch.len()` and the rejections together. Lines that
+    /// hold only text, where these are to be skipped, are no items.
     pub items: u64,
+    /// Tags of accepted items that are beyond the bounds of what is kept.
+    pub tags_left_out: u64,
     /// Text fields skipped in items that have no fault but, perhaps, that
     /// nothing else was in them.
     pub text_fields_skipped: u64,

@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::columns::{Columns, Measure, Sensor};
+use super::columns::{self, Columns, Measure, Sensor};
 use super::decimal::Decimal;
 use super::decoded::{Fault, excerpt};
+use super::line_protocol::{NamedSensor, Series};
 use super::measure_value::parse_number;
-use super::timestamp::{TimeText, read_time};
-use super::{DecodeContext, Decoded, Gate, Rejections};
-use crate::model::{MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, Micros, RejectCode};
+use super::timestamp::{TimeText, read_integer_time, read_time};
+use super::{DecodeContext, Decoded, Gate, Rejections, TextOnly};
+use crate::model::{MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, Micros, Origin, RejectCode};
 
 /// Collects the items of a body. Nothing of an item outlives it but what the
 /// batch holds.
@@ -19,6 +21,7 @@ pub(super) struct Items<'a, 'c> {
     columns: Columns,
     items: u64,
     text_fields_skipped: u64,
+    tags_left_out: u64,
     rejections: Rejections,
     item: Item<'a>,
 }
@@ -27,6 +30,8 @@ pub(super) struct Items<'a, 'c> {
 #[derive(Default)]
 struct Item<'a> {
     sensor: Option<Sensor>,
+    origin: Option<columns::From>,
+    tags_left_out: u64,
     time: Option<Time>,
     measures_seen: bool,
     text_fields: u64,
@@ -49,6 +54,7 @@ impl<'a, 'c> Items<'a, 'c> {
             columns: Columns::default(),
             items: 0,
             text_fields_skipped: 0,
+            tags_left_out: 0,
             rejections: Rejections::default(),
             item: Item::default(),
         }
@@ -59,6 +65,7 @@ impl<'a, 'c> Items<'a, 'c> {
             batch: self.columns.finish(),
             items: self.items,
             text_fields_skipped: self.text_fields_skipped,
+            tags_left_out: self.tags_left_out,
             rejections: self.rejections,
         }
     }
@@ -66,6 +73,8 @@ impl<'a, 'c> Items<'a, 'c> {
     /// Forgets the item before.
     pub(super) fn begin_item(&mut self) {
         self.item.sensor = None;
+        self.item.origin = None;
+        self.item.tags_left_out = 0;
         self.item.time = None;
         self.item.measures_seen = false;
         self.item.text_fields = 0;
@@ -80,6 +89,26 @@ impl<'a, 'c> Items<'a, 'c> {
         if let Err(fault) = fields.and_then(|()| self.accept()) {
             self.rejections.add(fault.code, || fault.at(index, line));
         }
+    }
+
+    /// Ends an item that is a line of line protocol; the sensor and the origin of
+    /// an accepted one.
+    pub(super) fn end_line(
+        &mut self,
+        fields: Result<(), Fault>,
+        line: u64,
+        text_only: TextOnly,
+    ) -> Option<(u32, Option<u32>)> {
+        let is_text_only = self.item.values.is_empty() && self.item.text_fields > 0;
+        if fields.is_ok() && is_text_only && text_only == TextOnly::Skip {
+            self.text_fields_skipped += self.item.text_fields;
+            return None;
+        }
+        let rejected = self.rejections.total();
+        self.end_item(fields, Some(line));
+        (self.rejections.total() == rejected)
+            .then(|| self.columns.last())
+            .flatten()
     }
 
     fn accept(&mut self) -> Result<(), Fault> {
@@ -148,7 +177,10 @@ impl<'a, 'c> Items<'a, 'c> {
             }
         }
         self.text_fields_skipped += self.item.text_fields;
-        self.columns.push(sensor, at, self.item.values.drain(..));
+        self.tags_left_out += self.item.tags_left_out;
+        let origin = self.item.origin.take();
+        self.columns
+            .push(sensor, at, origin, self.item.values.drain(..));
         Ok(())
     }
 
@@ -166,6 +198,40 @@ impl<'a, 'c> Items<'a, 'c> {
         let sensor =
             sensor.map_err(|error| Fault::new(RejectCode::InvalidSensorId, field, error))?;
         self.item.sensor = Some(sensor);
+        Ok(())
+    }
+
+    /// A series that an item before had; see [`Items::end_line`].
+    pub(super) fn known_series(&mut self, sensor: u32, origin: Option<u32>) {
+        self.item.sensor = Some(Sensor::Known(sensor));
+        self.item.origin = origin.map(columns::From::Known);
+    }
+
+    /// A series that no accepted item had as it stands here.
+    pub(super) fn new_series(
+        &mut self,
+        sensor: &NamedSensor<'_>,
+        series: &Series<'_>,
+    ) -> Result<(), Fault> {
+        let known = self.columns.sensor(&sensor.id).map_err(|error| {
+            let field = sensor.tag.map(|tag| &*series.tags[tag].0);
+            Fault::new(RejectCode::InvalidSensorId, field, error)
+        })?;
+        self.item.sensor = Some(known);
+        let tags = series.tags.iter().enumerate();
+        let tags = tags.filter(|(place, _)| sensor.tag != Some(*place));
+        let tags = tags.map(|(_, (key, value))| (&**key, &**value));
+        let (origin, left_out) = Origin::new(&series.measurement, tags);
+        self.item.tags_left_out = left_out as u64;
+        self.item.origin = Some(columns::From::New(Arc::new(origin)));
+        Ok(())
+    }
+
+    /// A whole number as the item's time.
+    pub(super) fn timestamp(&mut self, text: &str) -> Result<(), Fault> {
+        let at = read_integer_time(text, self.context);
+        let at = at.map_err(|(code, detail)| Fault::new(code, Some("timestamp"), detail))?;
+        self.item.time = Some(Time::At(at));
         Ok(())
     }
 
@@ -247,6 +313,28 @@ impl<'a, 'c> Items<'a, 'c> {
             }
         };
         self.item.values.extend(measure);
+        self.name(name)
+    }
+
+    /// A measure whose value was read, or why it cannot be.
+    pub(super) fn number(
+        &mut self,
+        name: Cow<'a, str>,
+        value: Result<f64, (RejectCode, String)>,
+    ) -> Result<(), Fault> {
+        let value = value.map_err(|(code, detail)| Fault::new(code, Some(&name), detail))?;
+        let measure = self.valued(&name, value)?;
+        self.item.values.push(measure);
+        self.name(name)
+    }
+
+    /// A field that holds text.
+    pub(super) fn text_field(&mut self, name: Cow<'a, str>) -> Result<(), Fault> {
+        self.item.text_fields += 1;
+        self.name(name)
+    }
+
+    fn name(&mut self, name: Cow<'a, str>) -> Result<(), Fault> {
         match self.item.names.insert(name) {
             None => Ok(()),
             Some(twice) => Err(duplicate(&twice)),

@@ -14,6 +14,7 @@
 //!   skipped and counted. `null` is what many encoders write for "no value", so
 //!   a measure that is `null` counts as absent. A reserved key that is `null`
 //!   is a fault: a reading must not be dated or named by accident.
+//! - In line protocol a line is an item; see [`line_protocol`].
 //! - Without `ts` and `ageMs` an item is stamped with the time of receipt, by
 //!   [`Gate`], once and only if it is otherwise accepted.
 //! - The first fault of an item, in the order of its text, decides its
@@ -25,6 +26,7 @@ mod decimal;
 mod decoded;
 mod item;
 mod json;
+mod line_protocol;
 mod measure_value;
 mod ndjson;
 mod timestamp;
@@ -32,6 +34,7 @@ mod timestamp;
 pub use body_error::BodyError;
 pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
+pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_protocol};
 pub use ndjson::ndjson;
 pub use timestamp::{TimeFault, TimeText, TimeUnit, parse_time};
 

@@ -15,6 +15,10 @@ use crate::model::{Micros, RejectCode};
 /// The unit of a number that is a time since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeUnit {
+    /// `h`
+    Hours,
+    /// `m`
+    Minutes,
     /// `s`
     Seconds,
     /// `ms`
@@ -27,12 +31,21 @@ pub enum TimeUnit {
 
 impl TimeUnit {
     /// Every unit, coarse to fine.
-    pub const ALL: [Self; 4] = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
+    pub const ALL: [Self; 6] = [
+        Self::Hours,
+        Self::Minutes,
+        Self::Seconds,
+        Self::Millis,
+        Self::Micros,
+        Self::Nanos,
+    ];
 
     /// As `?unit=` has it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Hours => "h",
+            Self::Minutes => "m",
             Self::Seconds => "s",
             Self::Millis => "ms",
             Self::Micros => "us",
@@ -58,13 +71,15 @@ impl TimeUnit {
         }
     }
 
-    /// Power of ten of microseconds in the unit.
-    fn shift(self) -> i64 {
+    /// Microseconds in the unit as a power of ten and a factor.
+    fn scale(self) -> (i64, i64) {
         match self {
-            Self::Seconds => 6,
-            Self::Millis => 3,
-            Self::Micros => 0,
-            Self::Nanos => -3,
+            Self::Hours => (6, 3600),
+            Self::Minutes => (6, 60),
+            Self::Seconds => (6, 1),
+            Self::Millis => (3, 1),
+            Self::Micros => (0, 1),
+            Self::Nanos => (-3, 1),
         }
     }
 }
@@ -144,6 +159,35 @@ pub(super) fn read_time(
     Err(misplaced(fault, raw, context))
 }
 
+/// Reads a whole number as [`read_time`] does, without the way through decimals.
+pub(super) fn read_integer_time(
+    text: &str,
+    context: &DecodeContext,
+) -> Result<Micros, (RejectCode, String)> {
+    let micros = text.parse::<i64>().ok().and_then(|number| {
+        let unit = context.unit.unwrap_or(match number.unsigned_abs() {
+            ..100_000_000_000 => TimeUnit::Seconds,
+            ..100_000_000_000_000 => TimeUnit::Millis,
+            ..100_000_000_000_000_000 => TimeUnit::Micros,
+            _ => TimeUnit::Nanos,
+        });
+        match unit {
+            TimeUnit::Hours => number.checked_mul(3_600_000_000),
+            TimeUnit::Minutes => number.checked_mul(60_000_000),
+            TimeUnit::Seconds => number.checked_mul(1_000_000),
+            TimeUnit::Millis => number.checked_mul(1000),
+            TimeUnit::Micros => Some(number),
+            TimeUnit::Nanos => Some(number.div_euclid(1000)),
+        }
+    });
+    let at = micros.and_then(|micros| Micros::new(micros).ok());
+    match at.filter(|at| context.min_time <= *at && *at <= context.max_time) {
+        Some(at) => Ok(at),
+        // It fails there too, and says why.
+        None => read_time(TimeText::Number(text), context),
+    }
+}
+
 /// Outside the accepted range, at the instant if the calendar has it.
 enum Misplaced {
     Early(Option<Micros>),
@@ -177,26 +221,29 @@ fn misplaced(fault: Misplaced, raw: TimeText<'_>, context: &DecodeContext) -> (R
     let Some(number) = Decimal::parse(text) else {
         return (code, format!("{at} is {bound}"));
     };
+    let parameter = context.unit_parameter;
     let read_as = match context.unit {
-        Some(unit) => format!("with unit={}", unit.as_str()),
-        None => format!("read as unit={}", TimeUnit::of(number).as_str()),
+        Some(unit) => format!("with {parameter}={}", unit.as_str()),
+        None => format!("read as {parameter}={}", TimeUnit::of(number).as_str()),
     };
     let meant = TimeUnit::ALL.into_iter().find(|unit| {
         instant(number, *unit).is_ok_and(|at| context.min_time <= at && at <= context.max_time)
     });
     let advice = match meant {
-        Some(unit) => format!("did you mean unit={}?", unit.as_str()),
-        None => "check the device's clock, or leave ts out".to_owned(),
+        Some(unit) => format!("did you mean {parameter}={}?", unit.as_str()),
+        None => "check the device's clock, or leave the time out".to_owned(),
     };
     let text = excerpt(text);
     (code, format!("{text} {read_as} is {at}, {bound}; {advice}"))
 }
 
 fn instant(number: Decimal<'_>, unit: TimeUnit) -> Result<Micros, TimeFault> {
-    let micros = number.floor_scaled(unit.shift());
+    let (shift, factor) = unit.scale();
+    let micros = number.floor_scaled(shift);
     let negative = number.is_negative();
     micros
         .ok()
+        .and_then(|micros| micros.checked_mul(factor))
         .and_then(|micros| Micros::new(micros).ok())
         .ok_or(if negative {
             TimeFault::BeforeCalendar

@@ -11,8 +11,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::clock::{Clock, ReceiptStamps};
-use crate::config::IngestSettings;
-use crate::decode::{BodyError, DecodeContext, Decoded, Gate, TimeUnit};
+use crate::config::{IngestSettings, LineProtocolSettings};
+use crate::decode::{
+    BodyError, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly, TimeUnit,
+};
 use crate::journal::{Journal, JournalError, Record};
 use crate::metrics::{Ledger, Refusal};
 use crate::model::{MEASURES_PER_SENSOR_MAX, MeasureName, Micros, RejectCode, Rejection, SensorId};
@@ -54,6 +56,19 @@ pub enum Format {
     Json,
     /// `application/x-ndjson`.
     NdJson,
+    /// Line protocol.
+    LineProtocol(TextOnly),
+}
+
+/// How a body is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intake {
+    /// Its format.
+    pub format: Format,
+    /// The unit of numeric times; by magnitude where absent.
+    pub unit: Option<TimeUnit>,
+    /// The parameter that says so, named in messages.
+    pub unit_parameter: &'static str,
 }
 
 /// The accept path; cheap to clone.
@@ -66,6 +81,7 @@ pub struct Ingest {
     cap: Arc<SensorCap>,
     measure_cap: Arc<MeasureCap>,
     settings: IngestSettings,
+    mapping: Arc<LineMapping>,
 }
 
 /// What one body brought that is new.
@@ -114,6 +130,7 @@ impl Ingest {
         ledger: Arc<Ledger>,
         clock: Arc<dyn Clock>,
         settings: IngestSettings,
+        line_protocol: LineProtocolSettings,
     ) -> Self {
         Self {
             journal,
@@ -123,6 +140,11 @@ impl Ingest {
             cap: Arc::new(SensorCap::new(settings.sensors_max)),
             measure_cap: Arc::new(MeasureCap::new(MEASURES_PER_SENSOR_MAX)),
             settings,
+            mapping: Arc::new(LineMapping {
+                sensor_tags: line_protocol.sensor_tags,
+                dimension_tags: line_protocol.dimension_tags,
+                measurement_prefix: line_protocol.measurement_prefix,
+            }),
         }
     }
 
@@ -137,18 +159,13 @@ impl Ingest {
     ///
     /// # Errors
     /// [`IngestError`]: nothing of the body is durable.
-    pub async fn accept(
-        &self,
-        body: Bytes,
-        format: Format,
-        unit: Option<TimeUnit>,
-    ) -> Result<Outcome, IngestError> {
+    pub async fn accept(&self, body: Bytes, how: Intake) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
         let (decoded, admitted) = if body.len() < DECODE_APART_BYTES {
-            self.decode(&body, format, unit, received_at)
+            self.decode(&body, &how, received_at)
         } else {
             let this = self.clone();
-            tokio::task::spawn_blocking(move || this.decode(&body, format, unit, received_at))
+            tokio::task::spawn_blocking(move || this.decode(&body, &how, received_at))
                 .await
                 .unwrap_or_else(|ended| match ended.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
@@ -170,8 +187,7 @@ impl Ingest {
     fn decode(
         &self,
         body: &[u8],
-        format: Format,
-        unit: Option<TimeUnit>,
+        how: &Intake,
         received_at: Micros,
     ) -> Result<(Decoded, Admitted), IngestError> {
         let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
@@ -179,7 +195,8 @@ impl Ingest {
             received_at,
             min_time: self.settings.min_time,
             max_time: received_at.saturating_add(max_future),
-            unit,
+            unit: how.unit,
+            unit_parameter: how.unit_parameter,
         };
         let mut gate = IngestGate {
             stamps: &self.stamps,
@@ -188,9 +205,18 @@ impl Ingest {
             measure_cap: &self.measure_cap,
             admitted: Admitted::default(),
         };
-        let decoded = match format {
+        let decoded = match how.format {
             Format::Json => crate::decode::json(body, &context, &mut gate),
             Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
+            Format::LineProtocol(text_only) => {
+                let options = LineOptions {
+                    mapping: &self.mapping,
+                    text_only,
+                };
+                Ok(crate::decode::line_protocol(
+                    body, &context, options, &mut gate,
+                ))
+            }
         };
         match decoded {
             Ok(decoded) => Ok((decoded, gate.admitted)),
@@ -219,6 +245,7 @@ impl Ingest {
             let record = Record::Batch {
                 received_at,
                 batch: decoded.batch,
+                keyed: None,
             };
             let encoded = record.encode();
             self.journal

@@ -29,6 +29,6 @@ mod writer;
 
 pub use log::{AppendError, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
-pub use record::Record;
+pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};
 pub use writer::{Journal, JournalError, JournalState, WriterThread};

@@ -3,10 +3,29 @@
 //! Byte layout in `docs/formats.md`. A kind or version that this build does not
 //! know stops the start with a message; it is never skipped.
 
-use crate::model::{Batch, MeasureName, Micros, SensorId};
+use std::sync::Arc;
+
+use crate::model::{Batch, MeasureName, Micros, Origin, SensorId};
 
 const KIND_BATCH: u8 = 1;
+/// Readings and nothing else.
 const BATCH_VERSION: u8 = 1;
+/// With a keyed answer, origins, or both.
+const BATCH_VERSION_KEYED: u8 = 2;
+
+/// Bytes of the digest of a body: SHA-256.
+pub const DIGEST_BYTES: usize = 32;
+
+/// The answer to a request that had an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyedAnswer {
+    /// The key, as it came.
+    pub key: Box<str>,
+    /// Digest of what was asked.
+    pub digest: [u8; DIGEST_BYTES],
+    /// The answer, encoded by whoever gives it.
+    pub answer: Box<[u8]>,
+}
 
 /// A record of the journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +36,8 @@ pub enum Record {
         received_at: Micros,
         /// The readings.
         batch: Batch,
+        /// The answer to give again, where the request had a key.
+        keyed: Option<Box<KeyedAnswer>>,
     },
 }
 
@@ -44,7 +65,11 @@ impl Record {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            Self::Batch { received_at, batch } => encode_batch(*received_at, batch),
+            Self::Batch {
+                received_at,
+                batch,
+                keyed,
+            } => encode_batch(*received_at, batch, keyed.as_deref()),
         }
     }
 
@@ -56,16 +81,33 @@ impl Record {
         let mut input = Input { rest: bytes };
         let (kind, version) = (input.u8()?, input.u8()?);
         match (kind, version) {
-            (KIND_BATCH, BATCH_VERSION) => decode_batch(&mut input),
+            (KIND_BATCH, BATCH_VERSION) => decode_batch(&mut input, false),
+            (KIND_BATCH, BATCH_VERSION_KEYED) => decode_batch(&mut input, true),
             _ => Err(RecordError::Unknown { kind, version }),
         }
     }
 }
 
-fn encode_batch(received_at: Micros, batch: &Batch) -> Vec<u8> {
+fn encode_batch(received_at: Micros, batch: &Batch, keyed: Option<&KeyedAnswer>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + batch.len() * 8 + batch.value_count() * 10);
-    out.extend([KIND_BATCH, BATCH_VERSION]);
+    let is_plain = keyed.is_none() && batch.origins().is_empty();
+    out.extend([
+        KIND_BATCH,
+        if is_plain {
+            BATCH_VERSION
+        } else {
+            BATCH_VERSION_KEYED
+        },
+    ]);
     out.extend(received_at.get().to_le_bytes());
+    if !is_plain {
+        out.push(u8::from(keyed.is_some()));
+        if let Some(keyed) = keyed {
+            put_keyed(&mut out, keyed);
+        }
+        put_origins(&mut out, batch.origins());
+    }
+    let has_origins = !batch.origins().is_empty();
     put_varint(&mut out, batch.sensors().len() as u64);
     for sensor in batch.sensors() {
         put_text(&mut out, sensor.as_str());
@@ -81,6 +123,12 @@ fn encode_batch(received_at: Micros, batch: &Batch) -> Vec<u8> {
         put_varint(&mut out, u64::from(reading.sensor_index()));
         put_varint(&mut out, zigzag(reading.at().get().wrapping_sub(before)));
         before = reading.at().get();
+        if has_origins {
+            put_varint(
+                &mut out,
+                reading.origin_index().map_or(0, |o| u64::from(o) + 1),
+            );
+        }
         let values = reading.indexed_values();
         put_varint(&mut out, values.len() as u64);
         for (measure, value) in values {
@@ -91,11 +139,21 @@ fn encode_batch(received_at: Micros, batch: &Batch) -> Vec<u8> {
     out
 }
 
-fn decode_batch(input: &mut Input<'_>) -> Result<Record, RecordError> {
+fn decode_batch(input: &mut Input<'_>, is_keyed: bool) -> Result<Record, RecordError> {
     let malformed = RecordError::Malformed;
     let received_at =
         Micros::new(input.i64()?).map_err(|_| malformed("time of receipt out of range"))?;
     let mut batch = Batch::default();
+    let mut keyed = None;
+    let mut origins = 0;
+    if is_keyed {
+        keyed = match input.u8()? {
+            0 => None,
+            1 => Some(Box::new(read_keyed(input)?)),
+            _ => return Err(malformed("keyed or not")),
+        };
+        origins = read_origins(input, &mut batch)?;
+    }
     let sensors = input.count(1)?;
     for _ in 0..sensors {
         let id = SensorId::new(input.text()?).map_err(|_| malformed("sensor id"))?;
@@ -114,6 +172,10 @@ fn decode_batch(input: &mut Input<'_>) -> Result<Record, RecordError> {
         let at = before.wrapping_add(unzigzag(input.varint()?));
         before = at;
         let at = Micros::new(at).map_err(|_| malformed("instant out of range"))?;
+        let origin = match origins {
+            0 => None,
+            origins => input.index(origins + 1)?.checked_sub(1),
+        };
         for _ in 0..input.varint()? {
             let measure = input.index(measures)?;
             let value = f64::from_bits(input.u64()?);
@@ -122,12 +184,69 @@ fn decode_batch(input: &mut Input<'_>) -> Result<Record, RecordError> {
             }
             batch.push_value(measure, value);
         }
-        batch.finish_reading(sensor, at);
+        batch.finish_reading_from(sensor, at, origin);
     }
     if batch.value_count() as u64 != values || !input.rest.is_empty() {
         return Err(malformed("length"));
     }
-    Ok(Record::Batch { received_at, batch })
+    Ok(Record::Batch {
+        received_at,
+        batch,
+        keyed,
+    })
+}
+
+fn put_keyed(out: &mut Vec<u8>, keyed: &KeyedAnswer) {
+    put_text(out, &keyed.key);
+    out.extend(keyed.digest);
+    put_varint(out, keyed.answer.len() as u64);
+    out.extend(&keyed.answer);
+}
+
+fn read_keyed(input: &mut Input<'_>) -> Result<KeyedAnswer, RecordError> {
+    let key = input.text()?.into();
+    let mut digest = [0; DIGEST_BYTES];
+    digest.copy_from_slice(input.take(DIGEST_BYTES)?);
+    let bytes = input.count(1)?;
+    let answer = input.take(bytes)?.into();
+    Ok(KeyedAnswer {
+        key,
+        digest,
+        answer,
+    })
+}
+
+fn put_origins(out: &mut Vec<u8>, origins: &[Arc<Origin>]) {
+    put_varint(out, origins.len() as u64);
+    for origin in origins {
+        put_text(out, origin.measurement());
+        let tags = origin.tags();
+        put_varint(out, tags.len() as u64);
+        for (key, value) in tags {
+            put_text(out, key);
+            put_text(out, value);
+        }
+    }
+}
+
+/// Reads the table of origins into `batch`; how many there are.
+fn read_origins(input: &mut Input<'_>, batch: &mut Batch) -> Result<usize, RecordError> {
+    let origins = input.count(2)?;
+    for _ in 0..origins {
+        let measurement = input.text()?;
+        let count = input.count(2)?;
+        let mut tags = Vec::with_capacity(count);
+        for _ in 0..count {
+            tags.push((input.text()?, input.text()?));
+        }
+        let (origin, left_out) = Origin::new(measurement, tags.iter().copied());
+        let is_sorted = tags.is_sorted();
+        if left_out > 0 || !is_sorted || origin.measurement() != measurement {
+            return Err(RecordError::Malformed("origin"));
+        }
+        batch.add_origin(Arc::new(origin));
+    }
+    Ok(origins)
 }
 
 fn zigzag(value: i64) -> u64 {
@@ -224,7 +343,7 @@ mod tests {
     /// Number of the sensor, instant, numbers of measures with bits of values.
     type Drawn = (u8, i64, Vec<(u8, u64)>);
 
-    fn batch(readings: &[Drawn]) -> Batch {
+    fn batch(readings: &[Drawn], has_origins: bool) -> Batch {
         let mut batch = Batch::default();
         for n in 0..4 {
             batch.add_sensor(SensorId::new(&format!("s{n}")).unwrap());
@@ -236,7 +355,12 @@ mod tests {
                 let value = if value.is_finite() { value } else { -0.0 };
                 batch.push_value(u32::from(measure % 4), value);
             }
-            batch.finish_reading(u32::from(sensor % 4), Micros::new(*at).unwrap());
+            let origin = (has_origins && at % 3 != 0).then(|| {
+                let (origin, _) = Origin::new("m", [("b", "2"), ("a", "1")]);
+                batch.add_origin(Arc::new(origin))
+            });
+            let at = Micros::new(*at).unwrap();
+            batch.finish_reading_from(u32::from(sensor % 4), at, origin);
         }
         batch
     }
@@ -253,10 +377,18 @@ mod tests {
                 0..20,
             ),
             received_at in Micros::MIN.get()..Micros::MAX.get(),
+            key in proptest::option::of("[a-z]{1,9}"),
+            has_origins: bool,
         ) {
+            let keyed = key.map(|key| Box::new(KeyedAnswer {
+                key: key.into(),
+                digest: [7; DIGEST_BYTES],
+                answer: Box::new([1, 2]),
+            }));
             let record = Record::Batch {
                 received_at: Micros::new(received_at).unwrap(),
-                batch: batch(&readings),
+                batch: batch(&readings, has_origins),
+                keyed,
             };
             let bytes = record.encode();
             let read = Record::decode(&bytes).unwrap();
@@ -268,11 +400,12 @@ mod tests {
 
         #[test]
         fn damaged_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let mut framed = vec![KIND_BATCH, BATCH_VERSION];
-            framed.extend(&bytes);
-            for input in [&bytes, &framed] {
+            let framed = |version| [&[KIND_BATCH, version], &bytes[..]].concat();
+            let (plain, keyed) = (framed(BATCH_VERSION), framed(BATCH_VERSION_KEYED));
+            for input in [&bytes, &plain, &keyed] {
                 if let Ok(record) = Record::decode(input) {
-                    prop_assert_eq!(Record::decode(&record.encode()).unwrap(), record);
+                    let again = Record::decode(&record.encode()).unwrap();
+                    prop_assert_eq!(format!("{again:?}"), format!("{record:?}"));
                 }
             }
         }

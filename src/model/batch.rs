@@ -1,6 +1,8 @@
 //! Many readings as columns: what a decoder yields and the journal holds.
 
-use super::{MeasureName, Micros, SensorId};
+use std::sync::Arc;
+
+use super::{MeasureName, Micros, Origin, SensorId};
 
 /// Readings in order of arrival, as columns. Sensors and measures are interned
 /// once per batch; a reading costs no heap object of its own.
@@ -14,6 +16,10 @@ pub struct Batch {
     ends: Vec<u32>,
     measure_of: Vec<u32>,
     values: Vec<f64>,
+    origins: Vec<Arc<Origin>>,
+    /// One more than the index of each reading's origin, 0 for none; empty as
+    /// long as no reading has one.
+    origin_of: Vec<u32>,
 }
 
 /// One reading of a batch.
@@ -37,6 +43,13 @@ impl Batch {
             .expect("a body of 32 MiB names fewer than 2^32 measures")
     }
 
+    /// Adds an origin to the table of the batch; the caller interns.
+    pub fn add_origin(&mut self, origin: Arc<Origin>) -> u32 {
+        self.origins.push(origin);
+        u32::try_from(self.origins.len() - 1)
+            .expect("a body of 32 MiB names fewer than 2^32 origins")
+    }
+
     /// Appends one value of the reading that [`Batch::finish_reading`] ends.
     pub fn push_value(&mut self, measure: u32, value: f64) {
         debug_assert!((measure as usize) < self.measures.len());
@@ -50,9 +63,22 @@ impl Batch {
         self.values.len() - self.ends.last().map_or(0, |end| *end as usize)
     }
 
-    /// Ends a reading: the values pushed since the last one are its measures.
+    /// Ends a reading without an origin: the values pushed since the last one
+    /// are its measures.
     pub fn finish_reading(&mut self, sensor: u32, at: Micros) {
+        self.finish_reading_from(sensor, at, None);
+    }
+
+    /// Ends a reading that came under `origin`, an index of [`Batch::origins`].
+    pub fn finish_reading_from(&mut self, sensor: u32, at: Micros, origin: Option<u32>) {
         debug_assert!((sensor as usize) < self.sensors.len());
+        if let Some(origin) = origin {
+            debug_assert!((origin as usize) < self.origins.len());
+            self.origin_of.resize(self.at.len(), 0);
+            self.origin_of.push(origin + 1);
+        } else if !self.origin_of.is_empty() {
+            self.origin_of.push(0);
+        }
         self.sensor_of.push(sensor);
         self.at.push(at.get());
         self.ends
@@ -89,7 +115,13 @@ impl Batch {
     pub fn bytes(&self) -> usize {
         let texts: usize = self.sensors.iter().map(|s| s.as_str().len() + 32).sum();
         let names: usize = self.measures.iter().map(|m| m.as_str().len() + 32).sum();
-        texts + names + self.at.len() * 16 + self.values.len() * 12
+        let origins: usize = self.origins.iter().map(|o| o.bytes() + 64).sum();
+        texts
+            + names
+            + origins
+            + self.at.len() * 16
+            + self.values.len() * 12
+            + self.origin_of.len() * 4
     }
 
     /// The interned sensors.
@@ -102,6 +134,12 @@ impl Batch {
     #[must_use]
     pub fn measures(&self) -> &[MeasureName] {
         &self.measures
+    }
+
+    /// The interned origins.
+    #[must_use]
+    pub fn origins(&self) -> &[Arc<Origin>] {
+        &self.origins
     }
 
     /// The readings in order of arrival.
@@ -127,6 +165,20 @@ impl<'a> ReadingRef<'a> {
     #[must_use]
     pub fn at(self) -> Micros {
         Micros::new(self.batch.at[self.row]).expect("only checked instants enter a batch")
+    }
+
+    /// Index of its origin in [`Batch::origins`], where it has one.
+    #[must_use]
+    pub fn origin_index(self) -> Option<u32> {
+        let index = self.batch.origin_of.get(self.row).copied().unwrap_or(0);
+        index.checked_sub(1)
+    }
+
+    /// Its origin, where its protocol has one.
+    #[must_use]
+    pub fn origin(self) -> Option<&'a Arc<Origin>> {
+        self.origin_index()
+            .map(|index| &self.batch.origins[index as usize])
     }
 
     /// Its values, with the index of each measure in [`Batch::measures`].

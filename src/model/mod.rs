@@ -4,6 +4,7 @@
 mod batch;
 mod key;
 mod measure;
+mod origin;
 mod rejection;
 mod sensor_id;
 mod time;
@@ -11,6 +12,7 @@ mod time;
 pub use batch::{Batch, ReadingRef};
 pub use key::{BucketKey, escape_field, escape_id, sum_field, unescape_field, unescape_id};
 pub use measure::{MeasureName, MeasureNameError};
+pub use origin::{ORIGIN_TAGS_MAX, Origin, TAG_KEY_BYTES_MAX, TAG_VALUE_BYTES_MAX};
 pub use rejection::{RejectCode, Rejection};
 pub use sensor_id::{SensorId, SensorIdError};
 pub use time::{HourRange, HourStart, Micros, Order, TimeError, TimeRange};

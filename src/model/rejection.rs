@@ -7,6 +7,10 @@ use std::fmt;
 pub enum RejectCode {
     /// A line that is not JSON (line-wise bodies only).
     InvalidJson,
+    /// A line against the grammar of line protocol.
+    InvalidLine,
+    /// A row of CSV that does not fit its header.
+    InvalidRow,
     /// The item is not a JSON object.
     NotAnObject,
     /// The same field twice in one item.
@@ -41,8 +45,10 @@ pub enum RejectCode {
 
 impl RejectCode {
     /// Every code, in the order of declaration (metrics pre-register them).
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::InvalidJson,
+        Self::InvalidLine,
+        Self::InvalidRow,
         Self::NotAnObject,
         Self::DuplicateField,
         Self::MissingSensorId,
@@ -65,6 +71,8 @@ impl RejectCode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidJson => "invalid_json",
+            Self::InvalidLine => "invalid_line",
+            Self::InvalidRow => "invalid_row",
             Self::NotAnObject => "not_an_object",
             Self::DuplicateField => "duplicate_field",
             Self::MissingSensorId => "missing_sensor_id",

@@ -149,6 +149,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&ledger),
         Arc::clone(&clock),
         settings.ingest,
+        settings.line_protocol.clone(),
     );
     let query = Query::new(
         Arc::clone(&buffer),

@@ -17,10 +17,10 @@ async fn a_bad_parameter_of_a_post_is_named_and_nothing_taken() {
         ("%FF=1", ["the query string is not UTF-8 once decoded", ""]),
         (
             "unit=minutes",
-            ["`unit` is s, ms, us or ns, not `minutes`", ""],
+            ["`unit` is ns, us, ms, s, m or h, not `minutes`", ""],
         ),
-        ("unit=MS", ["`unit` is s, ms, us or ns, not `MS`", ""]),
-        ("unit=", ["`unit` is s, ms, us or ns, not ``", ""]),
+        ("unit=MS", ["`unit` is ns, us, ms, s, m or h, not `MS`", ""]),
+        ("unit=", ["`unit` is ns, us, ms, s, m or h, not ``", ""]),
         (
             "unit=s&unit=ms",
             ["the parameter `unit` may be given once", ""],

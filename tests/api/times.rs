@@ -144,7 +144,7 @@ async fn a_time_out_of_range_is_told_with_the_bound_and_the_likely_mistake() {
             "s",
             "9223372036854775807",
             "too_far_in_future",
-            ["after the year 9999", "leave ts out"],
+            ["after the year 9999", "leave the time out"],
         ),
     ] {
         let url = hourglass.url(&format!("/v1/readings?unit={unit}"));

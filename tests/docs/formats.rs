@@ -31,6 +31,7 @@ fn record() -> Record {
     Record::Batch {
         received_at: Micros::new(1_777_629_600_000_001).unwrap(),
         batch,
+        keyed: None,
     }
 }
 

@@ -48,6 +48,7 @@ fn context() -> DecodeContext {
         min_time: Micros::new(946_684_800_000_000).unwrap(),
         max_time: Micros::new(EPOCH + 300_000_000).unwrap(),
         unit: None,
+        unit_parameter: "unit",
     }
 }
 
@@ -97,6 +98,7 @@ fn check(decoded: &Decoded) -> Result<(), TestCaseError> {
     let record = Record::Batch {
         received_at: Micros::new(EPOCH).unwrap(),
         batch: decoded.batch.clone(),
+        keyed: None,
     };
     prop_assert_eq!(Record::decode(&record.encode()), Ok(record));
     let ledger = Arc::new(Ledger::default());

@@ -28,6 +28,7 @@ pub(super) fn record(number: u64) -> Record {
     Record::Batch {
         received_at: Micros::new(at + 5).unwrap(),
         batch,
+        keyed: None,
     }
 }
 

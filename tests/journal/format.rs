@@ -43,6 +43,7 @@ fn record(rows: Rows<'_>) -> Record {
     Record::Batch {
         received_at: Micros::new(NOON + 7).unwrap(),
         batch,
+        keyed: None,
     }
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn decoded(body: &Body, received_at: Micros) -> Decoded {
         min_time: Micros::new(0).unwrap(),
         max_time: Micros::MAX,
         unit: None,
+        unit_parameter: "unit",
     };
     if items.len().is_multiple_of(2) {
         decode::ndjson(items.join("\n").as_bytes(), &context, &mut NoStamps)
@@ -159,7 +160,11 @@ impl Process {
             }
             if !decoded.batch.is_empty() {
                 let batch = decoded.batch;
-                group.push(Record::Batch { received_at, batch });
+                group.push(Record::Batch {
+                    received_at,
+                    batch,
+                    keyed: None,
+                });
                 places.push(place);
             }
         }

@@ -52,6 +52,7 @@ pub(super) fn record(batch: Batch) -> Record {
     Record::Batch {
         received_at: now(),
         batch,
+        keyed: None,
     }
 }
 

@@ -44,6 +44,7 @@ fn context() -> DecodeContext {
         min_time: Micros::new(946_684_800_000_000).unwrap(),
         max_time: Micros::new(NOW + 300_000_000).unwrap(),
         unit: None,
+        unit_parameter: "unit",
     }
 }
 

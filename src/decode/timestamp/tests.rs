@@ -18,6 +18,7 @@ fn context(unit: Option<TimeUnit>) -> DecodeContext {
         min_time: Micros::new(946_684_800_000_000).unwrap(),
         max_time: Micros::new(1_777_629_900_000_000).unwrap(),
         unit,
+        unit_parameter: "unit",
     }
 }
 
@@ -125,13 +126,15 @@ fn a_named_unit_holds_whatever_the_size() {
         ("5", "us", 5),
         ("5999", "ns", 5),
         ("-1", "ns", -1),
+        ("2", "m", 120_000_000),
+        ("-1", "h", -3_600_000_000),
         ("1777629600", "ms", 1_777_629_600_000),
     ] {
         let unit = TimeUnit::parse(unit);
         assert!(unit.is_some());
         assert_eq!(number(sent, unit), Ok(micros), "{sent}");
     }
-    assert_eq!(TimeUnit::parse("m"), None);
+    assert_eq!(TimeUnit::parse("d"), None);
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn c12_a_refused_time_names_the_reading_of_it_the_bound_and_the_likely_unit() {
         (
             RejectCode::TooOld,
             "86400 read as unit=s is 1970-01-02T00:00:00Z, before 2000-01-01T00:00:00Z \
-             (ingest.min_time); check the device's clock, or leave ts out"
+             (ingest.min_time); check the device's clock, or leave the time out"
                 .to_owned()
         )
     );

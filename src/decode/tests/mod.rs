@@ -2,6 +2,7 @@
 
 mod bodies;
 mod items;
+mod lines;
 mod properties;
 
 use super::*;
@@ -54,6 +55,16 @@ fn read_json(body: impl AsRef<[u8]>) -> Result<Decoded, BodyError> {
 
 fn read_ndjson(body: impl AsRef<[u8]>) -> Decoded {
     ndjson(body.as_ref(), &context(), &mut Counted(NOW))
+}
+
+fn read_lines(body: impl AsRef<[u8]>, unit: Option<TimeUnit>) -> Decoded {
+    let context = DecodeContext { unit, ..context() };
+    let mapping = LineMapping::default();
+    let options = LineOptions {
+        mapping: &mapping,
+        text_only: TextOnly::Refuse,
+    };
+    line_protocol(body.as_ref(), &context, options, &mut Counted(NOW))
 }
 
 /// Sensor, microseconds after [`NOW`], values by measure.

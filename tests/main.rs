@@ -12,6 +12,7 @@ mod docs_commands;
 mod invariants;
 mod journal;
 mod limits;
+mod line_protocol;
 mod loadgen;
 mod machine_temperature;
 mod model;

@@ -166,9 +166,9 @@ pub(super) fn read_integer_time(
 ) -> Result<Micros, (RejectCode, String)> {
     let micros = text.parse::<i64>().ok().and_then(|number| {
         let unit = context.unit.unwrap_or(match number.unsigned_abs() {
-            ..100_000_000_000 => TimeUnit::Seconds,
-            ..100_000_000_000_000 => TimeUnit::Millis,
-            ..100_000_000_000_000_000 => TimeUnit::Micros,
+            0..=99_999_999_999 => TimeUnit::Seconds,
+            100_000_000_000..=99_999_999_999_999 => TimeUnit::Millis,
+            100_000_000_000_000..=99_999_999_999_999_999 => TimeUnit::Micros,
             _ => TimeUnit::Nanos,
         });
         match unit {

@@ -22,7 +22,7 @@ use super::cases;
 use crate::model::action::EPOCH;
 
 /// All stamps are one, so that an item does not depend on those before it.
-struct OneStamp;
+pub(super) struct OneStamp;
 
 impl Gate for OneStamp {
     fn next(&mut self) -> Micros {
@@ -42,7 +42,7 @@ impl Gate for OneStamp {
     }
 }
 
-fn context() -> DecodeContext {
+pub(super) fn context() -> DecodeContext {
     DecodeContext {
         received_at: Micros::new(EPOCH).unwrap(),
         min_time: Micros::new(946_684_800_000_000).unwrap(),
@@ -57,7 +57,7 @@ fn read_ndjson(body: &[u8]) -> Decoded {
 }
 
 /// Sensor, instant and values of each accepted reading.
-fn rows(decoded: &Decoded) -> Vec<String> {
+pub(super) fn rows(decoded: &Decoded) -> Vec<String> {
     let readings = decoded.batch.readings();
     let row = readings.map(|reading| {
         let values: Vec<_> = reading.values().collect();
@@ -117,7 +117,7 @@ fn check(decoded: &Decoded) -> Result<(), TestCaseError> {
 }
 
 /// A body of `items` must come to what they come to alone.
-fn compare(whole: &Decoded, alone: &[Decoded]) -> Result<(), TestCaseError> {
+pub(super) fn compare(whole: &Decoded, alone: &[Decoded]) -> Result<(), TestCaseError> {
     check(whole)?;
     let mut expected_rows = Vec::new();
     let mut expected_refused = Vec::new();
@@ -153,7 +153,7 @@ fn good() -> impl Strategy<Value = String> {
 }
 
 /// What is done to an item's bytes: place, kind, byte.
-type Damage = Vec<(usize, u8, u8)>;
+pub(super) type Damage = Vec<(usize, u8, u8)>;
 
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let tokens = b"{}[],:\"\\-+0e.ntu \t\xff\x00\xc3\r".to_vec();
@@ -162,20 +162,23 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
         2 => Just(Vec::new()),
         1 => vec((any::<usize>(), 0..3_u8, byte), 1..4),
     ];
-    (good(), damage).prop_map(|(item, damage): (String, Damage)| {
-        let mut bytes = item.into_bytes();
-        for (place, kind, byte) in damage {
-            let place = place % bytes.len();
-            match kind {
-                0 => bytes[place] = byte,
-                1 => bytes.insert(place, byte),
-                _ => drop(bytes.remove(place)),
-            }
+    (good(), damage)
+        .prop_map(|(item, damage): (String, Damage)| damage_by(item.into_bytes(), damage))
+}
+
+/// An item with `damage` done to it, still on one line.
+pub(super) fn damage_by(mut bytes: Vec<u8>, damage: Damage) -> Vec<u8> {
+    for (place, kind, byte) in damage {
+        let place = place % bytes.len();
+        match kind {
+            0 => bytes[place] = byte,
+            1 => bytes.insert(place, byte),
+            _ => drop(bytes.remove(place)),
         }
-        // A line's end would make two items of it.
-        bytes.retain(|byte| *byte != b'\n');
-        bytes
-    })
+    }
+    // A line's end would make two items of it.
+    bytes.retain(|byte| *byte != b'\n');
+    bytes
 }
 
 /// Any JSON value, as text.

@@ -7,6 +7,7 @@ mod i04_read_your_writes;
 mod i05_order_insensitive;
 mod i07_ledger;
 mod i09_bad_input;
+mod i09_bad_lines;
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::FileFailurePersistence;

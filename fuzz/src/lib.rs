@@ -24,7 +24,11 @@ impl Gate for Caps {
     }
 
     fn admit(&mut self, sensor: &SensorId) -> Result<(), usize> {
-        if sensor.as_str().ends_with('9') { Err(1) } else { Ok(()) }
+        if sensor.as_str().ends_with('9') {
+            Err(1)
+        } else {
+            Ok(())
+        }
     }
 
     fn admit_measures(

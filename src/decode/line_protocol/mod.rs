@@ -61,6 +61,10 @@ pub fn line_protocol(
     items.finish()
 }
 
+/// Most series of a body that are known by their raw text: a body of nothing but
+/// series that come once must not take many times its bytes.
+const KNOWN_MAX: usize = 65_536;
+
 /// A series that an accepted line had: its raw text is enough to know it again.
 #[derive(Debug, Clone, Copy)]
 struct KnownSeries {
@@ -164,7 +168,9 @@ impl<'a, 'o> LineReader<'a, 'o> {
         if let Some((sensor, origin)) = accepted {
             let series = KnownSeries { sensor, origin };
             if self.last.is_none_or(|(raw, _)| raw != line.series()) {
-                self.known.insert(line.series(), series);
+                if self.known.len() < KNOWN_MAX {
+                    self.known.insert(line.series(), series);
+                }
                 self.last = Some((line.series(), series));
             }
         }

@@ -28,6 +28,33 @@ pub(super) enum From {
     New(Arc<Origin>),
 }
 
+/// The measures that a sensor has in a body. Few are compared one by one, which
+/// is cheaper than a hash; many are hashed.
+#[derive(Debug, Default)]
+struct MeasureSet {
+    few: Vec<u32>,
+    many: HashSet<u32>,
+}
+
+impl MeasureSet {
+    const FEW: usize = 8;
+
+    fn contains(&self, measure: u32) -> bool {
+        self.few.contains(&measure) || self.many.contains(&measure)
+    }
+
+    fn insert(&mut self, measure: u32) {
+        if self.few.contains(&measure) {
+            return;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(measure);
+        } else {
+            self.many.insert(measure);
+        }
+    }
+}
+
 /// Builds a batch. Only what belongs to an accepted reading enters its tables.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
@@ -39,8 +66,8 @@ pub(super) struct Columns {
     last_sensor: Option<u32>,
     last_origin: Option<u32>,
     last_measures: Vec<u32>,
-    /// Which sensor has which measure.
-    pairs: HashSet<(u32, u32)>,
+    /// Which sensor has which measures.
+    measures_of: Vec<MeasureSet>,
 }
 
 impl Columns {
@@ -76,8 +103,9 @@ impl Columns {
         let Sensor::Known(sensor) = sensor else {
             return true;
         };
+        let known = &self.measures_of[*sensor as usize];
         values.iter().any(|(measure, _)| match measure {
-            Measure::Known(measure) => !self.pairs.contains(&(*sensor, *measure)),
+            Measure::Known(measure) => !known.contains(*measure),
             Measure::New(_) => true,
         })
     }
@@ -124,12 +152,15 @@ impl Columns {
             Sensor::New(id) => {
                 let index = self.batch.add_sensor(id.clone());
                 self.sensors.insert(id, index);
+                self.measures_of.push(MeasureSet::default());
                 index
             }
         };
         self.last_sensor = Some(sensor);
-        let pairs = self.last_measures.iter().map(|measure| (sensor, *measure));
-        self.pairs.extend(pairs);
+        let known = &mut self.measures_of[sensor as usize];
+        for measure in &self.last_measures {
+            known.insert(*measure);
+        }
         let origin = origin.map(|origin| match origin {
             From::Known(index) => index,
             From::New(origin) => self.batch.add_origin(origin),

@@ -77,17 +77,22 @@ struct KnownSeries {
 #[derive(Debug)]
 pub(super) struct LineReader<'a, 'o> {
     options: LineOptions<'o>,
-    known: HashMap<&'a str, KnownSeries>,
-    /// The series of the line before; agents often send one series in a row.
-    last: Option<(&'a str, KnownSeries)>,
+    /// Known series in the order in which they came first.
+    series: Vec<(&'a str, KnownSeries)>,
+    /// Places in `series`.
+    known: HashMap<&'a str, usize>,
+    /// Place of the series of the line before. Most senders send one series in a
+    /// row, or their series in turn, so it and the next one are tried first.
+    last: usize,
 }
 
 impl<'a, 'o> LineReader<'a, 'o> {
     pub(super) fn new(options: LineOptions<'o>) -> Self {
         Self {
             options,
+            series: Vec::new(),
             known: HashMap::new(),
-            last: None,
+            last: 0,
         }
     }
 
@@ -166,13 +171,7 @@ impl<'a, 'o> LineReader<'a, 'o> {
         };
         let accepted = items.end_line(fields, number, self.options.text_only);
         if let Some((sensor, origin)) = accepted {
-            let series = KnownSeries { sensor, origin };
-            if self.last.is_none_or(|(raw, _)| raw != line.series()) {
-                if self.known.len() < KNOWN_MAX {
-                    self.known.insert(line.series(), series);
-                }
-                self.last = Some((line.series(), series));
-            }
+            self.learn(line.series(), KnownSeries { sensor, origin });
         }
         let lines = if line.is_multiline() || end > line.position() {
             memchr::memchr_iter(b'\n', &text.as_bytes()[start..end]).count() as u64
@@ -182,12 +181,33 @@ impl<'a, 'o> LineReader<'a, 'o> {
         (end, lines)
     }
 
-    fn fields_of(&self, line: &mut Line<'a>, items: &mut Items<'a, '_>) -> Result<(), Fault> {
+    /// The series whose text is `raw`, if an accepted line had it.
+    fn find(&mut self, raw: &str) -> Option<KnownSeries> {
+        for place in [self.last, self.last + 1, 0] {
+            if let Some((known, series)) = self.series.get(place)
+                && *known == raw
+            {
+                self.last = place;
+                return Some(*series);
+            }
+        }
+        self.last = *self.known.get(raw)?;
+        Some(self.series[self.last].1)
+    }
+
+    fn learn(&mut self, raw: &'a str, series: KnownSeries) {
+        let last = self.series.get(self.last);
+        let is_known = last.is_some_and(|(known, _)| *known == raw);
+        if !is_known && self.series.len() < KNOWN_MAX {
+            self.last = self.series.len();
+            self.series.push((raw, series));
+            self.known.insert(raw, self.last);
+        }
+    }
+
+    fn fields_of(&mut self, line: &mut Line<'a>, items: &mut Items<'a, '_>) -> Result<(), Fault> {
         let raw = line.read_series()?;
-        let known = match self.last {
-            Some((last, series)) if last == raw => Some(series),
-            _ => self.known.get(raw).copied(),
-        };
+        let known = self.find(raw);
         let mapping = self.options.mapping;
         let measurement = match known {
             Some(series) => {

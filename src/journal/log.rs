@@ -7,7 +7,12 @@ use std::sync::Arc;
 use super::Space;
 use super::disk::{Disk, DiskFile};
 use super::frame::{self, SEGMENT_HEADER_BYTES};
-use super::record::{Record, RecordError};
+use super::record::{KeyedAnswer, Record, RecordError};
+use crate::model::Micros;
+
+/// Told of each keyed answer that a log holds: its record's sequence, when it
+/// was received, the answer.
+pub type FoundKeyed<'a> = &'a mut dyn FnMut(u64, Micros, Box<KeyedAnswer>);
 
 /// The log as a value: appends groups, releases segments, on the caller's
 /// thread.
@@ -156,6 +161,19 @@ impl Log {
         space: Arc<Space>,
         segment_bytes_max: u64,
     ) -> Result<(Self, Recovered), LogError> {
+        Self::open_with(disk, space, segment_bytes_max, &mut |_, _, _| ())
+    }
+
+    /// As [`Log::open`], and tells `found` of the keyed answers, in order.
+    ///
+    /// # Errors
+    /// As [`Log::open`]; what `found` was told before counts for nothing then.
+    pub fn open_with(
+        disk: Arc<dyn Disk>,
+        space: Arc<Space>,
+        segment_bytes_max: u64,
+        found: FoundKeyed<'_>,
+    ) -> Result<(Self, Recovered), LogError> {
         let list = disk.list().map_err(failed("listed"))?;
         let mut names: Vec<(u64, String)> = list
             .into_iter()
@@ -174,6 +192,7 @@ impl Log {
                 expected,
                 at == last,
                 &mut recovered,
+                found,
             )? {
                 recovered.end_seq = segment.end_seq;
                 space.take(segment.bytes);
@@ -396,6 +415,7 @@ fn scan(
     expected: Option<u64>,
     is_last: bool,
     recovered: &mut Recovered,
+    found: FoundKeyed<'_>,
 ) -> Result<Option<Segment>, LogError> {
     let len = disk.len(&name).map_err(failed("read"))?;
     let bytes = disk
@@ -472,7 +492,14 @@ fn scan(
                 offset: at as u64,
                 source,
             })?;
-            let Record::Batch { batch, .. } = record;
+            let Record::Batch {
+                received_at,
+                batch,
+                keyed,
+            } = record;
+            if let Some(keyed) = keyed {
+                found(segment.end_seq, received_at, keyed);
+            }
             recovered.values += batch.value_count() as u64;
             recovered.records += 1;
             recovered.first_seq.get_or_insert(segment.end_seq);

@@ -5,6 +5,10 @@
 mod builders;
 mod crash;
 mod expiry;
+mod hang_up;
+mod replay;
+mod requests;
+mod restart;
 mod saver;
 mod service;
 mod waiting;

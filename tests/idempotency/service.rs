@@ -7,9 +7,7 @@ use bytes::Bytes;
 use hourglass::apply::{Applier, Progress};
 use hourglass::buffer::Buffer;
 use hourglass::clock::{Clock, ManualClock};
-use hourglass::config::{
-    BufferSettings, IngestSettings, JournalSettings, LineProtocolSettings,
-};
+use hourglass::config::{BufferSettings, IngestSettings, JournalSettings, LineProtocolSettings};
 use hourglass::idempotency::{IdempotencyKey, Keys};
 use hourglass::ingest::{Format, Ingest, IngestError, Intake, KeyedOutcome, KeyedRequest};
 use hourglass::journal::disk::Disk;

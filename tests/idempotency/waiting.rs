@@ -37,7 +37,10 @@ async fn the_second_waits_for_the_first_and_gets_its_answer() {
     let stranger = service.send("k", "[]");
     settle().await;
     assert!(others.iter().all(|other| !other.is_finished()));
-    assert!(!stranger.is_finished(), "whether it is another body is told by the first's end");
+    assert!(
+        !stranger.is_finished(),
+        "whether it is another body is told by the first's end"
+    );
     service.disk.let_syncs_go();
     let first = taken(first).await;
     assert!(!first.1);
@@ -88,7 +91,10 @@ async fn a_sender_that_goes_away_stops_nothing_and_its_retry_gets_the_answer() {
     assert!(first.await.unwrap_err().is_cancelled());
     let retry = service.send("k", BODY);
     settle().await;
-    assert!(!retry.is_finished(), "it waits for the work of the one that went");
+    assert!(
+        !retry.is_finished(),
+        "it waits for the work of the one that went"
+    );
     service.disk.let_syncs_go();
     assert!(taken(retry).await.1);
     let ledger = service.stop().await;

@@ -16,8 +16,8 @@ pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The key of a request to `route`, if it has one; to be asked before the body
-/// is read. `route` is stable: the same key there and elsewhere names two
-/// requests.
+/// is read. `route` is stable, and part of what a key belongs to: elsewhere it
+/// is taken for used.
 pub(super) fn keyed_request(
     headers: &HeaderMap,
     route: &'static str,

@@ -1,4 +1,5 @@
 //! An outcome as bytes, to be given again to whoever asks with the same key.
+//! Byte layout in `docs/formats.md`.
 
 use super::Outcome;
 use crate::journal::bytes::{Input, Malformed, put_text, put_varint};
@@ -15,7 +16,7 @@ impl Outcome {
     /// The outcome as bytes. Of rejections that are too long for it the last
     /// ones are left out, of the outcome too, so that the first answer is the
     /// one that is given again; their counts stay.
-    pub(super) fn keep(&mut self) -> Box<[u8]> {
+    pub fn keep(&mut self) -> Box<[u8]> {
         let mut ends = vec![];
         let mut told = vec![];
         for rejection in &self.rejections {
@@ -44,7 +45,7 @@ impl Outcome {
     ///
     /// # Errors
     /// [`Malformed`], also where a newer version wrote it.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Malformed> {
+    pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut input = Input::new(bytes);
         if input.u8()? != VERSION {
             return Err(Malformed("unknown version"));

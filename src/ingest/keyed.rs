@@ -79,7 +79,7 @@ impl Ingest {
 }
 
 /// What a request is told apart by: where it came in, how its body is read, and
-/// the body. Of large ones apart, as some 300 MiB/s are hashed.
+/// the body. Large ones are hashed apart, as they are decoded apart.
 async fn digest_of(
     route: &'static str,
     how: &Intake,

@@ -24,6 +24,7 @@ pub mod frame;
 mod log;
 mod reader;
 pub mod record;
+mod scan;
 mod space;
 pub mod tail;
 mod writer;

@@ -54,6 +54,39 @@ async fn after_a_kill_or_a_stop_a_retry_gets_the_first_answer() {
     }
 }
 
+#[tokio::test]
+async fn records_without_readings_are_recovered_as_any_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = Start::on(dir.path());
+    let hourglass = start.start();
+    let bodies = ["[]", r#"[{"temp":1}]"#, BODY, "[]"];
+    let mut first = Vec::new();
+    for (key, body) in bodies.iter().enumerate() {
+        first.push(post(&hourglass, &format!("k{key}"), body).await);
+    }
+    hourglass.kill_9();
+    let hourglass = start.start();
+    let log = hourglass.log();
+    let recovering = log.iter().find(|line| line.contains("recovering: "));
+    assert!(
+        recovering.is_some_and(|line| line.contains("\"records\":4")),
+        "{log:#?}"
+    );
+    for ((key, body), first) in bodies.iter().enumerate().zip(first) {
+        let again = post(&hourglass, &format!("k{key}"), body).await;
+        assert_eq!(again, first.again());
+    }
+    let recovered = hourglass.metric("hourglass_values_recovered_total").await;
+    assert_eq!(recovered, 1.0);
+    let (status, log) = hourglass.stop();
+    assert!(status.success());
+    assert!(
+        log.iter()
+            .any(|line| line.contains("everything accepted is in the store")),
+        "{log:#?}"
+    );
+}
+
 /// Posts readings of a closed hour until no file of the journal holds the key.
 async fn until_released(hourglass: &Hourglass, dir: &Path) {
     let mut hour = 0;

@@ -17,6 +17,8 @@ pub mod decode;
 
 pub mod journal;
 
+pub mod idempotency;
+
 pub mod apply;
 pub mod buffer;
 

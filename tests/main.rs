@@ -9,6 +9,7 @@ mod cases;
 mod cli;
 mod docs;
 mod docs_commands;
+mod idempotency;
 mod invariants;
 mod journal;
 mod limits;

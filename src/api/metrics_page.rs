@@ -25,6 +25,8 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
             .map_or(0.0, |since| elapsed.saturating_sub(since).as_secs_f64()),
         sensors_known: state.ingest.sensor_cap().known() as u64,
         sensors_max: state.ingest.sensor_cap().sensors_max() as u64,
+        idempotency_keys: state.keys.remembered() as u64,
+        idempotency_keys_unsaved: state.keys.unsaved() as u64,
         http_connections: state.connections.count(),
         http_body_bytes: state.bodies.used() as u64,
         http_body_bytes_max: state.bodies.bytes_max() as u64,

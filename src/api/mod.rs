@@ -6,6 +6,7 @@ mod conflicts;
 mod content;
 mod csv_rows;
 mod hourly;
+mod idempotency;
 mod latest;
 mod metrics_page;
 mod openapi;

@@ -122,6 +122,16 @@ impl From<IngestError> for Problem {
         match error {
             IngestError::Body(error) => error.into(),
             IngestError::Journal(error) => error.into(),
+            IngestError::KeyReused => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "idempotency_key_reused",
+                error.to_string(),
+            ),
+            IngestError::Answer(_) => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "idempotency_answer_unreadable",
+                error.to_string(),
+            ),
         }
     }
 }

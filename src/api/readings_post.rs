@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
 use super::content::body_format;
+use super::idempotency::{accept, keyed_request, mark};
 use super::params::Params;
 use super::{ApiState, Problem};
 use crate::decode::TimeUnit;
@@ -33,6 +34,7 @@ pub(super) async fn post(
         unit,
         unit_parameter: "unit",
     };
+    let request = keyed_request(&headers, "readings")?;
     let Some(token) = state.phase.enter() else {
         state.ledger.refuse(Refusal::Stopping);
         return Err(Problem::unavailable("stopping", "hourglass is stopping"));
@@ -48,9 +50,8 @@ pub(super) async fn post(
     let body = read_body(body, Some(&encoding), limits, state.bodies.share())
         .await
         .inspect_err(|error| state.ledger.refuse(refusal(error)))?;
-    let outcome = state.ingest.accept(body, how).await?;
-    drop(token);
-    Ok(answer(&outcome))
+    let taken = accept(&state, request, how, body, token).await?;
+    Ok(mark(answer(&taken.outcome), taken.is_replayed))
 }
 
 /// All lines of `Content-Encoding` as the one list that they are.

@@ -12,8 +12,8 @@ use metrics::histogram;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
-    ApiState, Problem, conflicts, hourly, latest, metrics_page, openapi, ops, readings_get,
-    readings_post, sensors,
+    ApiState, Problem, conflicts, hourly, idempotency, latest, metrics_page, openapi, ops,
+    readings_get, readings_post, sensors,
 };
 use crate::metrics::names;
 
@@ -98,9 +98,14 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
         CorsLayer::new()
             .allow_origin(origins)
             .allow_methods([Method::GET, Method::POST])
-            .allow_headers([header::CONTENT_TYPE, header::CONTENT_ENCODING])
+            .allow_headers([
+                header::CONTENT_TYPE,
+                header::CONTENT_ENCODING,
+                idempotency::KEY,
+            ])
             .expose_headers([
                 header::RETRY_AFTER,
+                idempotency::REPLAYED,
                 HeaderName::from_static("hourglass-complete"),
             ]),
     )

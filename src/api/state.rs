@@ -11,6 +11,7 @@ use crate::buffer::Buffer;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::flush::StoreHealth;
+use crate::idempotency::Keys;
 use crate::ingest::Ingest;
 use crate::journal::Journal;
 use crate::metrics::Ledger;
@@ -52,6 +53,7 @@ impl Phase {
 pub struct ApiParts {
     pub settings: Settings,
     pub ingest: Ingest,
+    pub keys: Arc<Keys>,
     pub query: Query,
     pub buffer: Arc<Buffer>,
     pub journal: Journal,

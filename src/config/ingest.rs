@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, secs};
-use super::value::{Span, write_span, write_text};
+use super::bounds::{Bounds, MIB, TIB, secs};
+use super::value::{ByteCount, Span, write_bytes, write_span, write_text};
 use crate::model::Micros;
 
 /// Which readings are taken.
@@ -23,6 +23,15 @@ pub struct IngestSettings {
     pub max_future: Duration,
     /// Most distinct sensors, 1 to 1,000,000,000; new ones beyond are refused.
     pub sensors_max: usize,
+    /// Most idempotency keys remembered, 1 to 100,000,000; then the oldest is
+    /// forgotten.
+    pub idempotency_keys_max: usize,
+    /// Bytes of them and their answers in memory, 1 MiB to 1 TiB; then too.
+    #[serde(serialize_with = "write_bytes")]
+    pub idempotency_bytes_max: usize,
+    /// How long a key is remembered, 1 s to 30 days.
+    #[serde(serialize_with = "write_span")]
+    pub idempotency_age_max: Duration,
 }
 
 impl Default for IngestSettings {
@@ -33,6 +42,9 @@ impl Default for IngestSettings {
                 .expect("the year 2000 lies in the range of the type"),
             max_future: secs(300),
             sensors_max: 1_000_000,
+            idempotency_keys_max: 100_000,
+            idempotency_bytes_max: 64 << 20,
+            idempotency_age_max: secs(86_400),
         }
     }
 }
@@ -43,6 +55,9 @@ pub(super) struct RawIngest {
     min_time: String,
     max_future: Span,
     sensors_max: i64,
+    idempotency_keys_max: i64,
+    idempotency_bytes_max: ByteCount,
+    idempotency_age_max: Span,
 }
 
 impl RawIngest {
@@ -65,6 +80,21 @@ impl RawIngest {
                 secs(0)..=secs(365 * 86_400),
             ),
             sensors_max: bounds.count("ingest.sensors_max", self.sensors_max, 1..=1_000_000_000),
+            idempotency_keys_max: bounds.count(
+                "ingest.idempotency_keys_max",
+                self.idempotency_keys_max,
+                1..=100_000_000,
+            ),
+            idempotency_bytes_max: bounds.bytes(
+                "ingest.idempotency_bytes_max",
+                self.idempotency_bytes_max,
+                MIB..=TIB,
+            ),
+            idempotency_age_max: bounds.span(
+                "ingest.idempotency_age_max",
+                self.idempotency_age_max,
+                secs(1)..=secs(30 * 86_400),
+            ),
         }
     }
 }

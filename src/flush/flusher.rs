@@ -12,6 +12,7 @@ use crate::apply::Progress;
 use crate::buffer::{Buffer, DuePolicy, RetryPauses};
 use crate::clock::Clock;
 use crate::config::FlushSettings;
+use crate::idempotency::Keys;
 use crate::journal::Journal;
 use crate::store::{Store, StoreError};
 
@@ -78,6 +79,7 @@ pub struct FlusherParts {
     pub clock: Arc<dyn Clock>,
     pub progress: Arc<Progress>,
     pub journal: Journal,
+    pub keys: Arc<Keys>,
     pub health: Arc<StoreHealth>,
 }
 
@@ -247,7 +249,10 @@ impl Flusher {
     /// Tells the journal what is confirmed.
     async fn release(&self) {
         let low_water = low_water(&self.parts.progress, &self.parts.buffer);
-        self.parts.journal.release(low_water).await;
+        self.parts
+            .journal
+            .release(self.parts.keys.hold(low_water))
+            .await;
     }
 
     async fn tell_silent_sensors(&self) {

@@ -1,21 +1,28 @@
 //! The accept path: decoded readings -> admission -> journal durable -> applied.
 
+mod answer;
+mod keyed;
 mod measure_cap;
 mod sensor_cap;
 
+pub use keyed::{KeyedOutcome, KeyedRequest};
 pub use measure_cap::{MeasureCap, NewMeasures};
 pub use sensor_cap::{Admission, SensorCap};
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio::task::JoinHandle;
 
 use crate::clock::{Clock, ReceiptStamps};
 use crate::config::{IngestSettings, LineProtocolSettings};
 use crate::decode::{
     BodyError, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly, TimeUnit,
 };
-use crate::journal::{Journal, JournalError, Record};
+use crate::idempotency::{IdempotencyKey, Keys};
+use crate::journal::bytes::Malformed;
+use crate::journal::record::DIGEST_BYTES;
+use crate::journal::{Journal, JournalError, KeyedAnswer, Record};
 use crate::metrics::{Ledger, Refusal};
 use crate::model::{MEASURES_PER_SENSOR_MAX, MeasureName, Micros, RejectCode, Rejection, SensorId};
 
@@ -47,6 +54,18 @@ pub enum IngestError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The idempotency key belongs to another request.
+    #[error(
+        "the idempotency key was used for another body, or for one that was read otherwise; \
+         nothing of this one was taken: give it a key of its own"
+    )]
+    KeyReused,
+    /// The answer that is remembered cannot be read.
+    #[error(
+        "what was sent with this idempotency key was taken, but its answer cannot be read ({0}); \
+         a newer hourglass may have written it"
+    )]
+    Answer(#[source] Malformed),
 }
 
 /// The format of a body.
@@ -71,6 +90,30 @@ pub struct Intake {
     pub unit_parameter: &'static str,
 }
 
+impl Intake {
+    /// Everything that decides what a body means, in a form that stays the same
+    /// from version to version: digests on disk depend on it. Two bodies of the
+    /// same bytes are the same request only where it is the same.
+    pub(crate) fn stable_form(&self) -> String {
+        let Self {
+            format,
+            unit,
+            // Names the parameter in messages, no more.
+            unit_parameter: _,
+        } = self;
+        let format = match format {
+            Format::Json => "json",
+            Format::NdJson => "ndjson",
+            Format::LineProtocol(TextOnly::Refuse) => "line",
+            Format::LineProtocol(TextOnly::Skip) => "line, text skipped",
+        };
+        match unit {
+            None => format.to_owned(),
+            Some(unit) => format!("{format}; unit={}", unit.as_str()),
+        }
+    }
+}
+
 /// The accept path; cheap to clone.
 #[derive(Clone)]
 pub struct Ingest {
@@ -80,6 +123,7 @@ pub struct Ingest {
     stamps: Arc<ReceiptStamps>,
     cap: Arc<SensorCap>,
     measure_cap: Arc<MeasureCap>,
+    keys: Arc<Keys>,
     settings: IngestSettings,
     mapping: Arc<LineMapping>,
 }
@@ -123,10 +167,11 @@ impl Gate for IngestGate<'_> {
 }
 
 impl Ingest {
-    /// An accept path into `journal`.
+    /// An accept path into `journal`, which tells `keys` what is durable.
     #[must_use]
     pub fn new(
         journal: Journal,
+        keys: Arc<Keys>,
         ledger: Arc<Ledger>,
         clock: Arc<dyn Clock>,
         settings: IngestSettings,
@@ -139,6 +184,7 @@ impl Ingest {
             stamps: Arc::new(ReceiptStamps::default()),
             cap: Arc::new(SensorCap::new(settings.sensors_max)),
             measure_cap: Arc::new(MeasureCap::new(MEASURES_PER_SENSOR_MAX)),
+            keys,
             settings,
             mapping: Arc::new(LineMapping {
                 sensor_tags: line_protocol.sensor_tags,
@@ -160,20 +206,24 @@ impl Ingest {
     /// # Errors
     /// [`IngestError`]: nothing of the body is durable.
     pub async fn accept(&self, body: Bytes, how: Intake) -> Result<Outcome, IngestError> {
+        self.accept_as(body, how, None).await
+    }
+
+    async fn accept_as(
+        &self,
+        body: Bytes,
+        how: Intake,
+        key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
+    ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
         let (decoded, admitted) = if body.len() < DECODE_APART_BYTES {
             self.decode(&body, &how, received_at)
         } else {
             let this = self.clone();
-            tokio::task::spawn_blocking(move || this.decode(&body, &how, received_at))
-                .await
-                .unwrap_or_else(|ended| match ended.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    // Only the end of the runtime cancels it.
-                    Err(_) => Err(JournalError::Stopping.into()),
-                })
+            let decode = move || this.decode(&body, &how, received_at);
+            joined(tokio::task::spawn_blocking(decode)).await?
         }?;
-        let taken = self.take(decoded, received_at).await;
+        let taken = self.take(decoded, received_at, key).await;
         match &taken {
             Ok(_) => {
                 self.cap.settle(&admitted.sensors);
@@ -228,7 +278,12 @@ impl Ingest {
         }
     }
 
-    async fn take(&self, decoded: Decoded, received_at: Micros) -> Result<Outcome, JournalError> {
+    async fn take(
+        &self,
+        decoded: Decoded,
+        received_at: Micros,
+        key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
+    ) -> Result<Outcome, JournalError> {
         let accepted = decoded.batch.len() as u64;
         let by_code: Vec<(RejectCode, u64)> = decoded.rejections.by_code().collect();
         let rejected = decoded.rejections.total();
@@ -239,13 +294,28 @@ impl Ingest {
                 self.ledger.reject(*code, *items);
             }
         };
-        if accepted == 0 {
+        let mut outcome = Outcome {
+            accepted,
+            rejected,
+            rejections: decoded.rejections.first().to_vec(),
+            rejected_by_code: by_code.clone(),
+            server_time: self.clock.now(),
+        };
+        let keyed = key.map(|(key, digest)| {
+            Box::new(KeyedAnswer {
+                key: key.as_str().into(),
+                digest,
+                answer: outcome.keep(),
+            })
+        });
+        let is_keyed = keyed.is_some();
+        if accepted == 0 && !is_keyed {
             count();
         } else {
             let record = Record::Batch {
                 received_at,
                 batch: decoded.batch,
-                keyed: None,
+                keyed,
             };
             let encoded = record.encode();
             self.journal
@@ -253,14 +323,21 @@ impl Ingest {
                 .await
                 .inspect_err(|error| self.ledger.refuse(refusal(error)))?;
         }
-        Ok(Outcome {
-            accepted,
-            rejected,
-            rejections: decoded.rejections.first().to_vec(),
-            rejected_by_code: by_code,
-            server_time: self.clock.now(),
-        })
+        if !is_keyed {
+            // As late as can be: devices set their clocks by it.
+            outcome.server_time = self.clock.now();
+        }
+        Ok(outcome)
     }
+}
+
+/// The result of a task that ends by itself; its panic goes on here.
+async fn joined<T>(task: JoinHandle<T>) -> Result<T, JournalError> {
+    task.await.map_err(|ended| match ended.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        // Only the end of the runtime cancels it.
+        Err(_) => JournalError::Stopping,
+    })
 }
 
 impl std::fmt::Debug for Ingest {

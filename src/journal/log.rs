@@ -7,7 +7,13 @@ use std::sync::Arc;
 use super::Space;
 use super::disk::{Disk, DiskFile};
 use super::frame::{self, SEGMENT_HEADER_BYTES};
-use super::record::{Record, RecordError};
+use super::record::{KeyedAnswer, RecordError};
+use super::scan::scan;
+use crate::model::Micros;
+
+/// Told of each keyed answer that a log holds: its record's sequence, when it
+/// was received, the answer.
+pub type FoundKeyed<'a> = &'a mut dyn FnMut(u64, Micros, Box<KeyedAnswer>);
 
 /// The log as a value: appends groups, releases segments, on the caller's
 /// thread.
@@ -27,12 +33,12 @@ pub struct Log {
 }
 
 #[derive(Debug)]
-struct Segment {
-    name: String,
-    first_seq: u64,
+pub(super) struct Segment {
+    pub(super) name: String,
+    pub(super) first_seq: u64,
     /// Sequence behind its last record.
-    end_seq: u64,
-    bytes: u64,
+    pub(super) end_seq: u64,
+    pub(super) bytes: u64,
 }
 
 /// What a start found.
@@ -156,6 +162,19 @@ impl Log {
         space: Arc<Space>,
         segment_bytes_max: u64,
     ) -> Result<(Self, Recovered), LogError> {
+        Self::open_with(disk, space, segment_bytes_max, &mut |_, _, _| ())
+    }
+
+    /// As [`Log::open`], and tells `found` of the keyed answers, in order.
+    ///
+    /// # Errors
+    /// As [`Log::open`]; what `found` was told before counts for nothing then.
+    pub fn open_with(
+        disk: Arc<dyn Disk>,
+        space: Arc<Space>,
+        segment_bytes_max: u64,
+        found: FoundKeyed<'_>,
+    ) -> Result<(Self, Recovered), LogError> {
         let list = disk.list().map_err(failed("listed"))?;
         let mut names: Vec<(u64, String)> = list
             .into_iter()
@@ -174,6 +193,7 @@ impl Log {
                 expected,
                 at == last,
                 &mut recovered,
+                found,
             )? {
                 recovered.end_seq = segment.end_seq;
                 space.take(segment.bytes);
@@ -368,7 +388,7 @@ impl std::fmt::Debug for Log {
     }
 }
 
-fn failed(doing: &'static str) -> impl Fn(io::Error) -> LogError {
+pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LogError {
     move |source| LogError::Disk { doing, source }
 }
 
@@ -385,114 +405,4 @@ fn new_segment(disk: &dyn Disk, first_seq: u64) -> io::Result<(Box<dyn DiskFile>
         bytes: SEGMENT_HEADER_BYTES as u64,
     };
     Ok((file, segment))
-}
-
-/// Checks one segment and counts what it holds. `None` where a start was cut
-/// off while the segment was made, and the file was removed.
-fn scan(
-    disk: &dyn Disk,
-    name: String,
-    named_seq: u64,
-    expected: Option<u64>,
-    is_last: bool,
-    recovered: &mut Recovered,
-) -> Result<Option<Segment>, LogError> {
-    let len = disk.len(&name).map_err(failed("read"))?;
-    let bytes = disk
-        .read_at(&name, 0, usize::try_from(len).unwrap_or(usize::MAX))
-        .map_err(failed("read"))?;
-    if let Some(version) = frame::other_version(&bytes) {
-        return Err(LogError::Version {
-            segment: name,
-            version,
-        });
-    }
-    let Some(first_seq) = frame::read_segment_header(&bytes).filter(|seq| *seq == named_seq) else {
-        if let Some(expected) = expected.filter(|seq| *seq != named_seq) {
-            return Err(LogError::Gap {
-                segment: name,
-                found: named_seq,
-                expected,
-            });
-        }
-        // The header is synced before any group is written.
-        if is_last && !frame::has_group(&bytes, named_seq) {
-            disk.remove(&name).map_err(failed("cleaned"))?;
-            recovered.end_seq = named_seq;
-            recovered.torn = Some(TornTail {
-                segment: name,
-                offset: 0,
-                bytes: len,
-            });
-            return Ok(None);
-        }
-        return Err(LogError::Damaged {
-            segment: name,
-            offset: 0,
-        });
-    };
-    if let Some(expected) = expected.filter(|seq| *seq != first_seq) {
-        return Err(LogError::Gap {
-            segment: name,
-            found: first_seq,
-            expected,
-        });
-    }
-    let mut segment = Segment {
-        name,
-        first_seq,
-        end_seq: first_seq,
-        bytes: SEGMENT_HEADER_BYTES as u64,
-    };
-    let mut at = SEGMENT_HEADER_BYTES;
-    while at < bytes.len() {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let Some(group) = frame::read_group(rest).filter(|g| g.first_seq == segment.end_seq) else {
-            // A later segment or a later group proves that this was durable, and
-            // so does a group that is sound but of another place.
-            let is_misplaced = frame::read_group(rest).is_some();
-            if !is_last || is_misplaced || frame::has_group(rest, segment.end_seq + 1) {
-                return Err(LogError::Damaged {
-                    segment: segment.name,
-                    offset: at as u64,
-                });
-            }
-            disk.truncate(&segment.name, at as u64)
-                .map_err(failed("cut"))?;
-            recovered.torn = Some(TornTail {
-                segment: segment.name.clone(),
-                offset: at as u64,
-                bytes: rest.len() as u64,
-            });
-            break;
-        };
-        for record in group.records() {
-            let record = Record::decode(record).map_err(|source| LogError::Record {
-                segment: segment.name.clone(),
-                offset: at as u64,
-                source,
-            })?;
-            let Record::Batch { batch, .. } = record;
-            recovered.values += batch.value_count() as u64;
-            recovered.records += 1;
-            recovered.first_seq.get_or_insert(segment.end_seq);
-            segment.end_seq += 1;
-        }
-        if segment.end_seq != group.first_seq + u64::from(group.count) {
-            return Err(LogError::Damaged {
-                segment: segment.name,
-                offset: at as u64,
-            });
-        }
-        at += group.bytes;
-    }
-    if is_last && recovered.torn.is_none() {
-        // What was written may never have been synced: the process may have
-        // been killed before. From here on it counts as durable, and the next
-        // segment goes on behind it.
-        disk.truncate(&segment.name, at as u64)
-            .map_err(failed("synced"))?;
-    }
-    segment.bytes = at as u64;
-    Ok(Some(segment))
 }

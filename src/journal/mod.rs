@@ -1,7 +1,7 @@
 //! The journal: a write-ahead log on local disk, the redo log of everything
 //! behind it.
 //!
-//! - [`record`]: what is logged, typed and versioned.
+//! - [`record`]: what is logged, typed and versioned; [`bytes`]: of which bytes.
 //! - [`frame`]: groups of records under one CRC-32C; one group is one write
 //!   and one sync, and the next is written only after that sync succeeded.
 //! - [`disk`]: the seam to the file system.
@@ -18,17 +18,19 @@
 //! damaged middle stops the start (I12). A segment is removed only when
 //! everything in it is confirmed by the store.
 
+pub mod bytes;
 pub mod disk;
 pub mod frame;
 mod log;
 mod reader;
 pub mod record;
+mod scan;
 mod space;
 pub mod tail;
 mod writer;
 
-pub use log::{AppendError, Log, LogError, Recovered, TornTail};
+pub use log::{AppendError, FoundKeyed, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};
-pub use writer::{Journal, JournalError, JournalState, WriterThread};
+pub use writer::{Journal, JournalError, JournalState, KeyedWatch, WriterThread};

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::bytes::{Input, Malformed, put_text, put_varint, unzigzag, zigzag};
 use crate::model::{Batch, MeasureName, Micros, Origin, SensorId};
 
 const KIND_BATCH: u8 = 1;
@@ -25,6 +26,14 @@ pub struct KeyedAnswer {
     pub digest: [u8; DIGEST_BYTES],
     /// The answer, encoded by whoever gives it.
     pub answer: Box<[u8]>,
+}
+
+impl KeyedAnswer {
+    /// Bytes it takes in memory, near enough to bound by.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.key.len() + self.answer.len()
+    }
 }
 
 /// A record of the journal.
@@ -60,6 +69,12 @@ pub enum RecordError {
     Malformed(&'static str),
 }
 
+impl From<Malformed> for RecordError {
+    fn from(Malformed(what): Malformed) -> Self {
+        Self::Malformed(what)
+    }
+}
+
 impl Record {
     /// Kind, version and payload as bytes.
     #[must_use]
@@ -78,7 +93,7 @@ impl Record {
     /// # Errors
     /// [`RecordError`] where it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
-        let mut input = Input { rest: bytes };
+        let mut input = Input::new(bytes);
         let (kind, version) = (input.u8()?, input.u8()?);
         match (kind, version) {
             (KIND_BATCH, BATCH_VERSION) => decode_batch(&mut input, false),
@@ -186,7 +201,7 @@ fn decode_batch(input: &mut Input<'_>, is_keyed: bool) -> Result<Record, RecordE
         }
         batch.finish_reading_from(sensor, at, origin);
     }
-    if batch.value_count() as u64 != values || !input.rest.is_empty() {
+    if batch.value_count() as u64 != values || !input.is_empty() {
         return Err(malformed("length"));
     }
     Ok(Record::Batch {
@@ -247,91 +262,6 @@ fn read_origins(input: &mut Input<'_>, batch: &mut Batch) -> Result<usize, Recor
         batch.add_origin(Arc::new(origin));
     }
     Ok(origins)
-}
-
-fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)).cast_unsigned()
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_varint(out, text.len() as u64);
-    out.extend(text.as_bytes());
-}
-
-struct Input<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Input<'a> {
-    fn take(&mut self, bytes: usize) -> Result<&'a [u8], RecordError> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(bytes)
-            .ok_or(RecordError::Malformed("cut short"))?;
-        self.rest = rest;
-        Ok(taken)
-    }
-
-    fn u8(&mut self) -> Result<u8, RecordError> {
-        Ok(self.take(1)?[0])
-    }
-
-    fn u64(&mut self) -> Result<u64, RecordError> {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(self.take(8)?);
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn i64(&mut self) -> Result<i64, RecordError> {
-        Ok(self.u64()?.cast_signed())
-    }
-
-    fn varint(&mut self) -> Result<u64, RecordError> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.u8()?;
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(RecordError::Malformed("varint too long"))
-    }
-
-    /// A number of things of at least `bytes_min` each: never more than fit
-    /// into the rest, so that damaged bytes cannot ask for memory.
-    fn count(&mut self, bytes_min: usize) -> Result<usize, RecordError> {
-        let count = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
-        if count.saturating_mul(bytes_min) > self.rest.len() {
-            return Err(RecordError::Malformed("count beyond the record"));
-        }
-        Ok(count)
-    }
-
-    fn index(&mut self, below: usize) -> Result<u32, RecordError> {
-        let index = self.varint()?;
-        if index >= below as u64 {
-            return Err(RecordError::Malformed("index beyond its table"));
-        }
-        u32::try_from(index).map_err(|_| RecordError::Malformed("index beyond its table"))
-    }
-
-    fn text(&mut self) -> Result<&'a str, RecordError> {
-        let bytes = self.count(1)?;
-        std::str::from_utf8(self.take(bytes)?).map_err(|_| RecordError::Malformed("text"))
-    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,18 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::disk::Disk;
 use super::frame::{GROUP_HEADER_BYTES, RECORD_HEADER_BYTES};
 use super::tail::{Reply, Tail, TailRecord};
-use super::{AppendError, Log, LogError, Record, Recovered, Reservation, Space, SpaceFull};
+use super::{
+    AppendError, KeyedAnswer, Log, LogError, Record, Recovered, Reservation, Space, SpaceFull,
+};
 use crate::config::JournalSettings;
 use crate::metrics::{Ledger, names};
+use crate::model::Micros;
+
+/// Told of every keyed answer that is durable, with its record's sequence and
+/// when it was received, in order of sequence: first of those that the start
+/// finds, then of each before its record counts as durable anywhere else. So
+/// whoever it tells can hold the journal before anybody could release it.
+pub type KeyedWatch = Arc<dyn Fn(u64, Micros, Box<KeyedAnswer>) + Send + Sync>;
 
 /// Bytes of records that one group takes at most before it is written.
 const GROUP_BYTES_MAX: usize = 8 << 20;
@@ -102,8 +111,26 @@ impl Journal {
         settings: JournalSettings,
         ledger: Arc<Ledger>,
     ) -> Result<(Self, Recovered, WriterThread), LogError> {
+        Self::open_watched(disk, settings, ledger, Arc::new(|_, _, _| ()))
+    }
+
+    /// As [`Journal::open`], and tells `watch` of keyed answers.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_watched(
+        disk: Arc<dyn Disk>,
+        settings: JournalSettings,
+        ledger: Arc<Ledger>,
+        watch: KeyedWatch,
+    ) -> Result<(Self, Recovered, WriterThread), LogError> {
         let space = Space::new(settings.bytes_max);
-        let (log, recovered) = Log::open(disk, Arc::clone(&space), settings.segment_bytes)?;
+        let (log, recovered) = Log::open_with(
+            disk,
+            Arc::clone(&space),
+            settings.segment_bytes,
+            &mut |seq, received_at, keyed| watch(seq, received_at, keyed),
+        )?;
         ledger.recover(recovered.values);
         let tail = Tail::new(settings.queue_bytes_max, log.next_seq());
         let (commands, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
@@ -114,6 +141,7 @@ impl Journal {
             log,
             is_refusing: false,
             ledger,
+            watch,
             tail: Arc::clone(&tail),
             state: state_sender,
             segments: Arc::clone(&segments),
@@ -235,6 +263,7 @@ struct Writer {
     /// Whether the last group was refused; said once.
     is_refusing: bool,
     ledger: Arc<Ledger>,
+    watch: KeyedWatch,
     tail: Arc<Tail>,
     state: watch::Sender<JournalState>,
     segments: Arc<AtomicU64>,
@@ -298,7 +327,7 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, group: Vec<Append>) {
+    fn commit(&mut self, mut group: Vec<Append>) {
         let started = Instant::now();
         let appended = self.log.append(group.iter().map(|a| a.encoded.as_slice()));
         histogram!(names::JOURNAL_SYNC_SECONDS).record(started.elapsed());
@@ -309,6 +338,7 @@ impl Writer {
                 if std::mem::take(&mut self.is_refusing) {
                     tracing::info!("the journal takes writes again");
                 }
+                self.tell_keyed(&mut group, first);
                 let ledger = Arc::clone(&self.ledger);
                 let durable = group.into_iter().zip(first..).map(|(append, seq)| {
                     let Append {
@@ -320,7 +350,8 @@ impl Writer {
                     drop(reservation);
                     let Record::Batch { batch, .. } = &record;
                     ledger.accept(batch.len() as u64, batch.value_count() as u64);
-                    let bytes = batch.bytes();
+                    // A record of no readings takes room too.
+                    let bytes = size_of::<TailRecord>() + batch.bytes();
                     let tail_record = TailRecord {
                         seq,
                         record,
@@ -339,6 +370,19 @@ impl Writer {
                     // A sender that went away needs no answer.
                     drop(append.reply.send(Err(error.clone())));
                 }
+            }
+        }
+    }
+
+    /// Hands over the keyed answers of a group that starts at `first`: nobody
+    /// behind the journal needs them.
+    fn tell_keyed(&self, group: &mut [Append], first: u64) {
+        for (append, seq) in group.iter_mut().zip(first..) {
+            let Record::Batch {
+                received_at, keyed, ..
+            } = &mut append.record;
+            if let Some(keyed) = keyed.take() {
+                (self.watch)(seq, *received_at, keyed);
             }
         }
     }

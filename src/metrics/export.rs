@@ -31,6 +31,10 @@ pub struct Gauges {
     pub sensors_known: u64,
     /// The cap on distinct sensors.
     pub sensors_max: u64,
+    /// Idempotency keys remembered.
+    pub idempotency_keys: u64,
+    /// Those of them that only the journal has.
+    pub idempotency_keys_unsaved: u64,
     /// Open HTTP connections.
     pub http_connections: u64,
     /// Bytes of the request bodies under way, decompressed.
@@ -99,6 +103,14 @@ pub fn describe() {
             names::QUERY_COLD_LOADS_TOTAL,
             "Buckets that queries loaded with their readings, for late data",
         ),
+        (
+            names::IDEMPOTENT_REPLAYS_TOTAL,
+            "Requests that were given the first answer to their idempotency key again",
+        ),
+        (
+            names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
+            "Idempotency keys forgotten before their time, at a bound",
+        ),
     ] {
         describe_counter!(name, help);
     }
@@ -109,6 +121,8 @@ pub fn describe() {
         names::FLUSH_FAILURES_TOTAL,
         names::FLUSH_SET_ASIDE_TOTAL,
         names::QUERY_COLD_LOADS_TOTAL,
+        names::IDEMPOTENT_REPLAYS_TOTAL,
+        names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
     ] {
         counter!(name).increment(0);
     }
@@ -137,6 +151,11 @@ pub fn describe() {
         ),
         ("hourglass_sensors", "Distinct sensors known"),
         ("hourglass_sensors_max", "Cap on distinct sensors"),
+        ("hourglass_idempotency_keys", "Idempotency keys remembered"),
+        (
+            "hourglass_idempotency_keys_unsaved",
+            "Idempotency keys that only the journal has",
+        ),
         ("hourglass_http_connections", "Open HTTP connections"),
         (
             "hourglass_http_body_bytes",
@@ -204,6 +223,8 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_oldest_unflushed_seconds").set(gauges.oldest_unflushed_seconds);
     gauge!("hourglass_sensors").set(whole(gauges.sensors_known));
     gauge!("hourglass_sensors_max").set(whole(gauges.sensors_max));
+    gauge!("hourglass_idempotency_keys").set(whole(gauges.idempotency_keys));
+    gauge!("hourglass_idempotency_keys_unsaved").set(whole(gauges.idempotency_keys_unsaved));
     gauge!("hourglass_http_connections").set(whole(gauges.http_connections));
     gauge!("hourglass_http_body_bytes").set(whole(gauges.http_body_bytes));
     gauge!("hourglass_http_body_bytes_max").set(whole(gauges.http_body_bytes_max));

@@ -17,16 +17,19 @@ pub enum Refusal {
     Busy,
     /// The body could not be read or is no body of its type.
     BadBody,
+    /// The idempotency key was used for something else.
+    KeyReused,
 }
 
 impl Refusal {
     /// Every refusal, in the order of declaration.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::JournalFull,
         Self::JournalFailed,
         Self::Stopping,
         Self::Busy,
         Self::BadBody,
+        Self::KeyReused,
     ];
 
     /// As a label's value.
@@ -38,6 +41,7 @@ impl Refusal {
             Self::Stopping => "stopping",
             Self::Busy => "busy",
             Self::BadBody => "bad_body",
+            Self::KeyReused => "key_reused",
         }
     }
 }

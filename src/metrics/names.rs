@@ -20,6 +20,10 @@ pub const FLUSH_SET_ASIDE_TOTAL: &str = "hourglass_flush_set_aside_total";
 /// Buckets that a query loaded with their readings because the buffer held
 /// late data for them.
 pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";
+/// Requests with an idempotency key that were given the first answer again.
+pub const IDEMPOTENT_REPLAYS_TOTAL: &str = "hourglass_idempotent_replays_total";
+/// Idempotency keys forgotten before their time, because a bound was reached.
+pub const IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL: &str = "hourglass_idempotency_keys_forgotten_total";
 /// Time to answer a request, by route, method and status.
 pub const HTTP_REQUEST_SECONDS: &str = "hourglass_http_request_seconds";
 /// Receipt minus the reading's own time, in seconds, of the oldest reading of

@@ -66,6 +66,12 @@ impl DataDir {
         self.path.join("journal")
     }
 
+    /// Where the log of idempotency keys lies.
+    #[must_use]
+    pub fn keys(&self) -> PathBuf {
+        self.path.join("keys")
+    }
+
     /// Where the embedded store lies.
     #[must_use]
     pub fn store(&self) -> PathBuf {

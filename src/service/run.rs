@@ -16,9 +16,10 @@ use crate::buffer::Buffer;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::flush::{Flusher, FlusherParts, StoreHealth, low_water};
+use crate::idempotency::{Saver, SaverThread};
 use crate::ingest::Ingest;
 use crate::journal::disk::{Disk, FsDisk};
-use crate::journal::{Journal, LogError, Recovered, WriterThread};
+use crate::journal::{Journal, KeyedWatch, LogError, Recovered, WriterThread};
 use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
@@ -48,6 +49,20 @@ pub enum ServiceError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] LogError),
+    /// The directory of the log of keys.
+    #[error("the directory of the log of idempotency keys cannot be used: {0}")]
+    KeysDir(#[source] io::Error),
+    /// The log of keys.
+    #[error(
+        "the log of idempotency keys in {}: {source}; without it, what is sent again with a key \
+         of the last day may be stored twice", .dir.display()
+    )]
+    Keys {
+        /// Its directory.
+        dir: std::path::PathBuf,
+        /// Why.
+        source: LogError,
+    },
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -70,6 +85,7 @@ struct Running {
     sensors: JoinHandle<()>,
     http: JoinHandle<()>,
     writer: WriterThread,
+    saver: SaverThread,
     stop_flusher: CancellationToken,
     stop_http: CancellationToken,
     deadline: CancellationToken,
@@ -90,6 +106,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
+        () = running.saver.ended() => Some(ServiceError::Died("log of idempotency keys")),
         _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
     };
     match failure {
@@ -116,7 +133,10 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let store = open_store(&settings.store, &data.store())?;
     let disk: Arc<dyn Disk> =
         Arc::new(FsDisk::open(data.journal()).map_err(ServiceError::JournalDir)?);
-    let (journal, recovered, writer) = open_journal(&settings, &disk, &ledger).await?;
+    let saver = open_keys(&settings, data.keys(), &clock).await?;
+    let keys = Arc::clone(saver.keys());
+    let (journal, recovered, writer) =
+        open_journal(&settings, &disk, &ledger, keys.watch()).await?;
     let first_seq = recovered.first_seq.unwrap_or(recovered.end_seq);
     let progress = Progress::new(Arc::clone(journal.tail()), first_seq, recovered.end_seq);
     let buffer = Arc::new(Buffer::new(
@@ -140,12 +160,14 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
             clock: Arc::clone(&clock),
             progress: Arc::clone(&progress),
             journal: journal.clone(),
+            keys: Arc::clone(&keys),
             health: Arc::clone(&health),
         },
         settings.flush,
     );
     let ingest = Ingest::new(
         journal.clone(),
+        Arc::clone(&keys),
         Arc::clone(&ledger),
         Arc::clone(&clock),
         settings.ingest,
@@ -160,6 +182,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let parts = ApiParts {
         settings,
         ingest,
+        keys,
         query,
         buffer,
         journal,
@@ -177,6 +200,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         CancellationToken::new(),
         CancellationToken::new(),
     );
+    let saver = saver.spawn().map_err(ServiceError::KeysDir)?;
     let applier = tokio::spawn(applier.run());
     let sensors = tokio::spawn(learn_known_sensors(
         Arc::clone(parts.ingest.sensor_cap()),
@@ -212,6 +236,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         sensors,
         http,
         writer,
+        saver,
         stop_flusher,
         stop_http,
         deadline,
@@ -219,14 +244,40 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     })
 }
 
+/// Opens the log of keys in `dir`. Before the journal: what it has need not be
+/// held there.
+async fn open_keys(
+    settings: &Settings,
+    dir: std::path::PathBuf,
+    clock: &Arc<dyn Clock>,
+) -> Result<Saver, ServiceError> {
+    let disk = FsDisk::open(dir.clone()).map_err(ServiceError::KeysDir)?;
+    let (settings, clock) = (settings.ingest, Arc::clone(clock));
+    let open = move || Saver::open(Arc::new(disk), &settings, clock);
+    let opened = tokio::task::spawn_blocking(open).await;
+    let opened = opened.map_err(|_| ServiceError::Died("log of idempotency keys"))?;
+    let (saver, recovered) = opened.map_err(|source| ServiceError::Keys { dir, source })?;
+    if let Some(torn) = &recovered.torn {
+        tracing::info!(
+            segment = torn.segment,
+            offset = torn.offset,
+            bytes = torn.bytes,
+            "the end of the log of idempotency keys was torn and is cut; the journal has what it lacks"
+        );
+    }
+    Ok(saver)
+}
+
 async fn open_journal(
     settings: &Settings,
     disk: &Arc<dyn Disk>,
     ledger: &Arc<Ledger>,
+    watch: KeyedWatch,
 ) -> Result<(Journal, Recovered, WriterThread), ServiceError> {
     let (disk, ledger, settings) = (Arc::clone(disk), Arc::clone(ledger), settings.journal);
     // Reading gigabytes back is not for an async worker.
-    let opened = tokio::task::spawn_blocking(move || Journal::open(disk, settings, ledger)).await;
+    let open = move || Journal::open_watched(disk, settings, ledger, watch);
+    let opened = tokio::task::spawn_blocking(open).await;
     let (journal, recovered, writer) = opened.map_err(|_| ServiceError::Died("journal"))??;
     if let Some(torn) = &recovered.torn {
         tracing::warn!(
@@ -266,7 +317,9 @@ impl Running {
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");
         }
+        self.saver.finish().await;
         let low_water = low_water(&self.parts.progress, &self.parts.buffer);
+        let low_water = self.parts.keys.hold(low_water);
         let left = self.parts.journal.tail().durable_end() - low_water;
         self.parts.journal.finish(low_water).await;
         self.writer.join();

@@ -4,8 +4,8 @@
 
 use hourglass::journal::Log;
 
-use super::builders::{append, assert_holds, every_power_cut, fill, open};
-use crate::support::sim_disk::SimDisk;
+use super::builders::{append, assert_holds, fill, open};
+use crate::support::sim_disk::{SimDisk, every_power_cut};
 
 /// What a run came to before the power went.
 #[derive(Debug, Default, Clone, Copy)]

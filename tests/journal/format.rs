@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hourglass::journal::{LogReader, Record};
-use hourglass::model::{Batch, MeasureName, Micros, SensorId};
+use hourglass::journal::{KeyedAnswer, LogReader, Record};
+use hourglass::model::{Batch, MeasureName, Micros, Origin, SensorId};
 
 use super::builders::{NOON, open};
 use crate::support::sim_disk::SimDisk;
@@ -47,6 +47,39 @@ fn record(rows: Rows<'_>) -> Record {
     }
 }
 
+/// Three records in one group: readings with an answer, an answer alone, and
+/// readings with origins.
+fn records_of_version_2() -> [Record; 3] {
+    let keyed = |key: &str, byte: u8| {
+        Some(Box::new(KeyedAnswer {
+            key: key.into(),
+            digest: [byte; 32],
+            answer: vec![1, byte].into(),
+        }))
+    };
+    let received_at = Micros::new(NOON + 7).unwrap();
+    let Record::Batch { batch, .. } = record(RECORDS[0]);
+    let mut with_origins = Batch::default();
+    let sensor = with_origins.add_sensor(SensorId::new("d1").unwrap());
+    let usage = with_origins.add_measure(MeasureName::new("usage").unwrap());
+    let (origin, _) = Origin::new("cpu", [("host", "h1"), ("core", "0")]);
+    let origin = with_origins.add_origin(Arc::new(origin));
+    for (at, origin) in [(0, None), (1, Some(origin))] {
+        with_origins.push_value(usage, 0.5);
+        with_origins.finish_reading_from(sensor, Micros::new(NOON + at).unwrap(), origin);
+    }
+    [
+        (batch, keyed("readings", 7)),
+        (Batch::default(), keyed("none", 8)),
+        (with_origins, None),
+    ]
+    .map(|(batch, keyed)| Record::Batch {
+        received_at,
+        batch,
+        keyed,
+    })
+}
+
 fn fixture(version: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     std::fs::read(folder.join(version).join(SEGMENT)).unwrap()
@@ -77,6 +110,29 @@ fn today_version_1_is_written() {
     log.append(encoded[..2].iter().map(Vec::as_slice)).unwrap();
     log.append(encoded[2..].iter().map(Vec::as_slice)).unwrap();
     assert_eq!(disk.bytes(SEGMENT), fixture("journal-v1"));
+}
+
+#[test]
+fn batches_of_version_2_are_read_back() {
+    let disk = SimDisk::default();
+    disk.overwrite(SEGMENT, fixture("journal-v1-batch-v2"));
+    let (_, recovered) = open(&disk).unwrap();
+    assert_eq!((recovered.records, recovered.values), (3, 6));
+    let mut reader = LogReader::new(Arc::new(disk), 1);
+    for (seq, record) in (1..).zip(records_of_version_2()) {
+        let read = format!("{:?}", reader.read(seq).unwrap());
+        assert_eq!(read, format!("{record:?}"));
+    }
+}
+
+/// As above.
+#[test]
+fn today_batches_of_version_2_are_written() {
+    let disk = SimDisk::default();
+    let (mut log, _) = open(&disk).unwrap();
+    let encoded = records_of_version_2().map(|record| record.encode());
+    log.append(encoded.iter().map(Vec::as_slice)).unwrap();
+    assert_eq!(disk.bytes(SEGMENT), fixture("journal-v1-batch-v2"));
 }
 
 #[test]

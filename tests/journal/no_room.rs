@@ -3,8 +3,8 @@
 
 use hourglass::journal::{AppendError, Log};
 
-use super::builders::{append, assert_holds, every_power_cut, fill, open};
-use crate::support::sim_disk::{Fault, SimDisk};
+use super::builders::{append, assert_holds, fill, open};
+use crate::support::sim_disk::{Fault, SimDisk, every_power_cut};
 
 fn is_no_room(result: Result<(), AppendError>) -> bool {
     matches!(result, Err(AppendError::NoRoom(_)))

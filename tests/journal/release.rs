@@ -3,8 +3,8 @@
 use hourglass::journal::Space;
 use proptest::prelude::*;
 
-use super::builders::{append, assert_holds, every_power_cut, fill, open, open_within};
-use crate::support::sim_disk::SimDisk;
+use super::builders::{append, assert_holds, fill, open, open_within};
+use crate::support::sim_disk::{SimDisk, every_power_cut};
 
 /// First sequences of the segments on disk.
 fn firsts(disk: &SimDisk) -> Vec<u64> {

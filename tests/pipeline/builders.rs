@@ -7,8 +7,9 @@ use std::time::Duration;
 use hourglass::apply::{Applier, Progress};
 use hourglass::buffer::{Buffer, DuePolicy};
 use hourglass::clock::{Clock, ManualClock};
-use hourglass::config::{BufferSettings, FlushSettings, JournalSettings};
+use hourglass::config::{BufferSettings, FlushSettings, IngestSettings, JournalSettings};
 use hourglass::flush::{Flusher, FlusherParts, StoreHealth};
+use hourglass::idempotency::Keys;
 use hourglass::journal::disk::Disk;
 use hourglass::journal::{Journal, JournalError, Record, WriterThread};
 use hourglass::metrics::Ledger;
@@ -109,6 +110,7 @@ impl Default for Sizes {
 /// The parts, with the applier not yet running.
 pub(super) struct Pipeline {
     pub(super) journal: Journal,
+    pub(super) keys: Arc<Keys>,
     pub(super) progress: Arc<Progress>,
     pub(super) buffer: Arc<Buffer>,
     pub(super) clock: Arc<ManualClock>,
@@ -127,13 +129,14 @@ impl Pipeline {
         };
         let disk: Arc<dyn Disk> = Arc::new(SimDisk::default());
         let ledger = Arc::new(Ledger::default());
-        let opened = Journal::open(Arc::clone(&disk), settings, ledger);
+        let clock = Arc::new(ManualClock::new(now()));
+        let keys = Keys::new(&IngestSettings::default(), Arc::clone(&clock) as _);
+        let opened = Journal::open_watched(Arc::clone(&disk), settings, ledger, keys.watch());
         let (journal, recovered, writer) = opened.unwrap();
         let tail = Arc::clone(journal.tail());
         let end = recovered.end_seq;
         let progress = Progress::new(Arc::clone(&tail), end, end);
         let buffer = Arc::new(buffer(sizes.buffer));
-        let clock = Arc::new(ManualClock::new(now()));
         let applier = Applier::new(
             tail,
             disk,
@@ -143,6 +146,7 @@ impl Pipeline {
         );
         Self {
             journal,
+            keys,
             progress,
             buffer,
             clock,
@@ -174,6 +178,7 @@ impl Pipeline {
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             progress: Arc::clone(&self.progress),
             journal: self.journal.clone(),
+            keys: Arc::clone(&self.keys),
             health: Arc::clone(&self.health),
         };
         Flusher::new(parts, settings)

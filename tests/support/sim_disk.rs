@@ -180,6 +180,28 @@ impl SimDisk {
     }
 }
 
+/// Everything that may be found after a power cut now, one after the other.
+pub(crate) fn every_power_cut(disk: &SimDisk, mut check: impl FnMut(SimDisk)) {
+    let mut script: Vec<usize> = Vec::new();
+    loop {
+        let mut taken: Vec<(usize, usize)> = Vec::new();
+        check(disk.after_power_cut(|options| {
+            let choice = script.get(taken.len()).copied().unwrap_or(0);
+            taken.push((choice, options));
+            choice
+        }));
+        while taken
+            .pop_if(|(choice, options)| *choice + 1 == *options)
+            .is_some()
+        {}
+        let Some(last) = taken.last_mut() else {
+            return;
+        };
+        last.0 += 1;
+        script = taken.iter().map(|(choice, _)| *choice).collect();
+    }
+}
+
 impl State {
     fn take_fault(&mut self, is_meant: impl Fn(&Fault) -> bool) -> Option<Fault> {
         let at = self.faults.iter().position(is_meant)?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::bucket::Computed;
-use crate::model::{HourStart, MeasureName, Micros, SensorId};
+use crate::model::{HourStart, MeasureName, Micros, SensorId, Tags};
 use crate::query::{Completeness, Latest, SensorHoursAnswer};
 
 /// Says in a header what the JSON says in `complete`.
@@ -64,6 +64,16 @@ impl Serialize for Values<'_> {
             map.serialize_entry(name.as_str(), value)?;
         }
         map.end()
+    }
+}
+
+/// Labels by key, as a JSON object.
+#[derive(Debug)]
+pub(super) struct Labels<'a>(pub(super) &'a Tags);
+
+impl Serialize for Labels<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter())
     }
 }
 

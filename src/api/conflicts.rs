@@ -5,11 +5,11 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::answers::text;
+use super::answers::{Labels, text};
 use super::params::Params;
 use super::{ApiState, Problem};
 use crate::buffer::ConflictRecord;
-use crate::model::Micros;
+use crate::model::{Micros, Origin};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,6 +22,28 @@ struct ConflictBody<'a> {
     refused: f64,
     #[serde(serialize_with = "text")]
     received_at: Micros,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_from: Option<OriginBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_from: Option<OriginBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+/// Under which measurement and tags a value came.
+#[derive(Serialize)]
+struct OriginBody<'a> {
+    measurement: &'a str,
+    tags: Labels<'a>,
+}
+
+impl<'a> OriginBody<'a> {
+    fn new(origin: &'a Origin) -> Self {
+        Self {
+            measurement: origin.measurement(),
+            tags: Labels(origin.tag_set()),
+        }
+    }
 }
 
 impl<'a> From<&'a ConflictRecord> for ConflictBody<'a> {
@@ -33,6 +55,9 @@ impl<'a> From<&'a ConflictRecord> for ConflictBody<'a> {
             kept: record.kept,
             refused: record.refused,
             received_at: record.received_at,
+            kept_from: record.kept_from.as_deref().map(OriginBody::new),
+            refused_from: record.refused_from.as_deref().map(OriginBody::new),
+            hint: record.hint(),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! `GET /v1/sensors`: which sensors there are, and when they were last heard of.
+//! `GET /v1/sensors`: which sensors there are, when they were last heard of, and
+//! their attributes.
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::answers::{Complete, json, text};
+use super::answers::{Complete, Labels, json, text};
 use super::params::Params;
 use super::{ApiState, Problem};
 use crate::model::{Micros, SensorId};
@@ -20,6 +21,7 @@ struct SensorBody<'a> {
     sensor_id: &'a str,
     #[serde(serialize_with = "text")]
     last_seen: Micros,
+    attributes: Labels<'a>,
 }
 
 #[derive(Serialize)]
@@ -53,6 +55,7 @@ pub(super) async fn get(
             .map(|seen| SensorBody {
                 sensor_id: seen.sensor.as_str(),
                 last_seen: seen.last_seen,
+                attributes: Labels(&seen.attributes),
             })
             .collect(),
         complete,

@@ -30,6 +30,8 @@ pub struct Conflict {
     pub kept: f64,
     /// The value that was refused.
     pub refused: f64,
+    /// Row of the element that holds the value that stays.
+    pub kept_row: usize,
 }
 
 /// What became of one reading's values.
@@ -86,14 +88,15 @@ impl Merge {
         for (measure, value) in values {
             match self.value_at(first, offset, measure) {
                 None => fresh.push((measure, value)),
-                Some(kept) if kept == value => counts.duplicates += 1,
-                Some(kept) => {
+                Some((_, kept)) if kept == value => counts.duplicates += 1,
+                Some((row, kept)) => {
                     counts.conflicts += 1;
                     conflicts.push(Conflict {
                         offset,
                         measure: measure.clone(),
                         kept,
                         refused: value,
+                        kept_row: row as usize,
                     });
                 }
             }
@@ -138,8 +141,9 @@ impl Merge {
         self.elements.shrink();
     }
 
-    fn value_at(&self, first: u32, offset: u32, measure: &MeasureName) -> Option<f64> {
-        let value = |row: u32| self.elements.value_at(row as usize, measure);
+    /// The value that an instant has, and the row that holds it.
+    fn value_at(&self, first: u32, offset: u32, measure: &MeasureName) -> Option<(u32, f64)> {
+        let value = |row: u32| Some((row, self.elements.value_at(row as usize, measure)?));
         value(first).or_else(|| {
             let rows = self.late.get(&offset)?;
             rows.iter().find_map(|row| value(*row))
@@ -210,7 +214,8 @@ mod tests {
                 offset: 5,
                 measure: temp,
                 kept: 1.0,
-                refused: 2.0
+                refused: 2.0,
+                kept_row: 0,
             }]
         );
         assert_eq!(merge.elements().len(), 1);
@@ -237,6 +242,9 @@ mod tests {
         assert_eq!(computed.count, 2);
         assert_eq!(computed.measures[&humidity].count, 1);
         assert_eq!(merge.add(1, [(&humidity, 50.0)]).0.duplicates, 1);
+        let (_, conflicts) = merge.add(1, [(&temp, 0.0), (&humidity, 0.0)]);
+        let rows: Vec<_> = conflicts.iter().map(|c| c.kept_row).collect();
+        assert_eq!(rows, [0, 2]);
         assert_eq!(merge.add(3, [(&temp, 50.0)]).0.new, 1);
         assert_eq!(merge.add(3, [(&temp, 50.0)]).0.duplicates, 1);
     }

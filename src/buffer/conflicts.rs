@@ -1,9 +1,19 @@
 //! Refused values, kept for inspection: the newest, bounded in number.
+//!
+//! A value that came under another origin than the one its instant has is most
+//! often of a second sensor, which a tag tells apart: that is said.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::bucket::Conflict;
-use crate::model::{HourStart, MeasureName, Micros, SensorId};
+use crate::model::{MeasureName, Micros, Origin, SensorId};
+
+/// The log tells of such values this often at most.
+const WARN_EVERY: Duration = Duration::from_secs(60);
+
+/// Sensors are counted for the log up to this many.
+const WARN_SENSORS_MAX: usize = 1000;
 
 /// A refused value.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,12 +30,86 @@ pub struct ConflictRecord {
     pub refused: f64,
     /// When the refused value was received.
     pub received_at: Micros,
+    /// Under which origin the value came that stays, where that is known.
+    pub kept_from: Option<Arc<Origin>>,
+    /// Under which origin the refused value came, where it has one.
+    pub refused_from: Option<Arc<Origin>>,
+}
+
+impl ConflictRecord {
+    /// Both origins, where they are known to be two.
+    #[must_use]
+    pub fn two_origins(&self) -> Option<(&Origin, &Origin)> {
+        let (kept, refused) = (self.kept_from.as_deref()?, self.refused_from.as_deref()?);
+        (kept != refused).then_some((kept, refused))
+    }
+
+    /// Which setting keeps both values, where they came under two origins.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let (kept, refused) = self.two_origins()?;
+        let tags = kept.differing_tags(refused);
+        if tags.is_empty() {
+            return Some(
+                "the measurement differs; line_protocol.measurement_prefix = true keeps both"
+                    .to_owned(),
+            );
+        }
+        let list = |quote: char| {
+            let quoted = tags.iter().map(|tag| format!("{quote}{tag}{quote}"));
+            quoted.collect::<Vec<_>>().join(", ")
+        };
+        Some(match tags.len() {
+            1 => format!(
+                "the tag {} differs and looks like a dimension; \
+                 line_protocol.dimension_tags = [{}] keeps both",
+                list('`'),
+                list('"')
+            ),
+            _ => format!(
+                "the tags {} differ and one looks like a dimension; \
+                 with it in line_protocol.dimension_tags both are kept",
+                list('`')
+            ),
+        })
+    }
+}
+
+/// Values refused under another origin since the log told of them.
+#[derive(Debug, Default)]
+struct Untold {
+    values: u64,
+    sensors: HashSet<SensorId>,
+    /// When the log told of some, by the clock's elapsed time.
+    told: Option<Duration>,
+}
+
+/// What the log is to tell.
+#[derive(Debug, PartialEq)]
+pub(super) struct Warning {
+    sensor: SensorId,
+    values: u64,
+    sensors: usize,
+    hint: String,
+}
+
+impl Warning {
+    pub(super) fn log(&self) {
+        let Self {
+            sensor,
+            values,
+            sensors,
+            hint,
+        } = self;
+        tracing::warn!(%sensor, values, sensors, hint, "values are refused that came under other tags than the value their instant has");
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Conflicts {
     records: VecDeque<ConflictRecord>,
     kept_max: usize,
+    untold: Untold,
 }
 
 impl Conflicts {
@@ -33,33 +117,110 @@ impl Conflicts {
         Self {
             records: VecDeque::new(),
             kept_max,
+            untold: Untold::default(),
         }
     }
 
-    pub(super) fn push(
-        &mut self,
-        sensor: &SensorId,
-        hour: HourStart,
-        received_at: Micros,
-        conflict: Conflict,
-    ) {
-        if self.kept_max == 0 {
-            return;
-        }
-        if self.records.len() == self.kept_max {
+    /// Keeps a record; the oldest one goes at the bound.
+    pub(super) fn push(&mut self, record: ConflictRecord) {
+        if self.records.len() >= self.kept_max {
             self.records.pop_front();
         }
-        self.records.push_back(ConflictRecord {
-            sensor: sensor.clone(),
-            at: hour.at(conflict.offset),
-            measure: conflict.measure,
-            kept: conflict.kept,
-            refused: conflict.refused,
-            received_at,
-        });
+        if self.kept_max > 0 {
+            self.records.push_back(record);
+        }
+    }
+
+    /// Notes that a value was refused under another origin. Answers what the log
+    /// is to tell of it and of those before, unless it told of some within the
+    /// last minute.
+    pub(super) fn note_two_origins(
+        &mut self,
+        record: &ConflictRecord,
+        elapsed: Duration,
+    ) -> Option<Warning> {
+        self.untold.values += 1;
+        if self.untold.sensors.len() < WARN_SENSORS_MAX {
+            self.untold.sensors.insert(record.sensor.clone());
+        }
+        let told = self.untold.told;
+        if told.is_some_and(|told| elapsed.saturating_sub(told) < WARN_EVERY) {
+            return None;
+        }
+        let untold = std::mem::take(&mut self.untold);
+        self.untold.told = Some(elapsed);
+        Some(Warning {
+            sensor: record.sensor.clone(),
+            values: untold.values,
+            sensors: untold.sensors.len(),
+            hint: record.hint()?,
+        })
     }
 
     pub(super) fn newest_first(&self) -> Vec<ConflictRecord> {
         self.records.iter().rev().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::HourStart;
+
+    use super::*;
+
+    fn record(sensor: &str, kept: &[(&str, &str)], refused: &[(&str, &str)]) -> ConflictRecord {
+        let origin = |tags: &[(&str, &str)]| {
+            let (origin, _) = Origin::new("cpu", tags.iter().copied());
+            Some(Arc::new(origin))
+        };
+        ConflictRecord {
+            sensor: SensorId::new(sensor).unwrap(),
+            at: HourStart::from_hours(1).start(),
+            measure: MeasureName::new("usage").unwrap(),
+            kept: 1.0,
+            refused: 2.0,
+            received_at: HourStart::from_hours(1).start(),
+            kept_from: origin(kept),
+            refused_from: origin(refused),
+        }
+    }
+
+    #[test]
+    fn the_hint_names_the_tags_that_differ_and_the_setting() {
+        let hint = |kept: &[_], refused: &[_]| record("d1", kept, refused).hint();
+        let host = ("host", "h");
+        assert_eq!(hint(&[host], &[host]), None);
+        let one = hint(&[("core", "0"), host], &[("core", "1"), host]).unwrap();
+        assert!(one.contains("tag `core` differs"), "{one}");
+        assert!(
+            one.contains(r#"line_protocol.dimension_tags = ["core"]"#),
+            "{one}"
+        );
+        let two = hint(&[("core", "0"), host], &[("core", "1"), ("room", "4")]).unwrap();
+        assert!(two.contains("tags `core`, `host`, `room` differ"), "{two}");
+        assert!(two.contains("line_protocol.dimension_tags"), "{two}");
+
+        let mut other = record("d1", &[host], &[host]);
+        other.refused_from = Some(Arc::new(Origin::new("mem", [host]).0));
+        let measurement = other.hint().unwrap();
+        assert!(measurement.contains("line_protocol.measurement_prefix = true"));
+        other.kept_from = None;
+        assert_eq!(other.hint(), None, "nothing is known of the other side");
+    }
+
+    #[test]
+    fn the_log_tells_once_a_minute_with_all_that_came_since() {
+        let mut conflicts = Conflicts::new(0);
+        let mut at = |seconds: u64, sensor: &str| {
+            let record = record(sensor, &[("core", "0")], &[("core", "1")]);
+            let warning = conflicts.note_two_origins(&record, Duration::from_secs(seconds));
+            warning.map(|warning| (warning.values, warning.sensors))
+        };
+        assert_eq!(at(5, "d1"), Some((1, 1)));
+        assert_eq!(at(30, "d1"), None);
+        assert_eq!(at(31, "d2"), None);
+        assert_eq!(at(64, "d2"), None);
+        assert_eq!(at(65, "d3"), Some((4, 3)));
+        assert_eq!(at(66, "d3"), None);
     }
 }

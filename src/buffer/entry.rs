@@ -2,20 +2,23 @@
 
 use std::time::Duration;
 
-use crate::bucket::{Merge, MergeOutcome};
+use crate::bucket::{Conflict, Merge, MergeOutcome};
 use crate::model::MeasureName;
 use crate::store::{BucketVersion, Expect, StoredBucket};
 
+use super::origins::{ElementOrigins, OriginNumber};
 use super::plan::LastPart;
 
 /// Bytes an entry takes beside its elements: measured as memory of the process
 /// over 100,000 buckets of one reading.
-pub(super) const ENTRY_BYTES: usize = 450;
+pub(super) const ENTRY_BYTES: usize = 475;
 
 /// A bucket that has, or had, something unflushed.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub(super) merge: Merge,
+    /// Under which origins its elements came; those that were loaded, unknown.
+    pub(super) origins: ElementOrigins,
     /// Elements `[0, stored)` are in the store.
     pub(super) stored: usize,
     /// The last part as the store has it; `None` while nothing was stored or
@@ -71,7 +74,7 @@ pub enum DueReason {
 
 impl Entry {
     pub(super) fn bytes(&self) -> usize {
-        self.merge.bytes()
+        self.merge.bytes() + self.origins.bytes()
     }
 
     pub(super) fn flight_end(&self) -> usize {
@@ -91,13 +94,28 @@ impl Entry {
         &mut self,
         offset: u32,
         values: impl IntoIterator<Item = (&'m MeasureName, f64)>,
+        origin: OriginNumber,
         elapsed: Duration,
     ) -> MergeOutcome {
         self.touched = elapsed;
         if self.pending() == 0 {
             self.pending_since = elapsed;
         }
-        self.merge.add(offset, values)
+        self.merge_in(offset, values, origin)
+    }
+
+    fn merge_in<'m>(
+        &mut self,
+        offset: u32,
+        values: impl IntoIterator<Item = (&'m MeasureName, f64)>,
+        origin: OriginNumber,
+    ) -> MergeOutcome {
+        let row = self.merge.elements().len();
+        let outcome = self.merge.add(offset, values);
+        if self.merge.elements().len() > row {
+            self.origins.push(row, origin);
+        }
+        outcome
     }
 
     /// Notes the sequence of an element that just became pending; whether it
@@ -122,6 +140,7 @@ impl Entry {
     /// in again. Answers what became of those values.
     pub(super) fn rebase(&mut self, loaded: Option<&StoredBucket>) -> Rebased {
         let old = std::mem::take(&mut self.merge);
+        let origins = std::mem::take(&mut self.origins);
         let unsure = self.stored..old.elements().len();
         let mut rebased = Rebased::default();
         self.last = None;
@@ -129,7 +148,7 @@ impl Entry {
             for part in &bucket.parts {
                 let from = self.merge.elements().len();
                 for element in part.elements.iter() {
-                    self.merge.add(element.offset, element.values());
+                    self.merge_in(element.offset, element.values(), OriginNumber::UNKNOWN);
                 }
                 self.last = Some(LastPart {
                     version: part.version,
@@ -143,9 +162,11 @@ impl Entry {
         self.flight = None;
         for row in unsure {
             let element = old.elements().get(row);
-            let (counts, conflicts) = self.merge.add(element.offset, element.values());
+            let origin = origins.of(row);
+            let (counts, conflicts) = self.merge_in(element.offset, element.values(), origin);
             rebased.pending += counts.new;
             rebased.duplicates += counts.duplicates;
+            let conflicts = conflicts.into_iter().map(|conflict| (conflict, origin));
             rebased.conflicts.extend(conflicts);
         }
         rebased
@@ -167,5 +188,6 @@ impl Entry {
 pub(super) struct Rebased {
     pub(super) pending: usize,
     pub(super) duplicates: usize,
-    pub(super) conflicts: Vec<crate::bucket::Conflict>,
+    /// Each with the origin of the value that is refused.
+    pub(super) conflicts: Vec<(Conflict, OriginNumber)>,
 }

@@ -7,7 +7,7 @@ use crate::store::{BucketVersion, BucketWrite, SensorSeen, StoredBucket};
 
 use super::entry::{DueReason, Entry, Flight, Retry};
 use super::plan::plan;
-use super::{Buffer, Pin, SENSOR_BYTES, lock};
+use super::{Buffer, ConflictRecord, Pin, lock};
 
 /// When a bucket is due.
 #[derive(Debug, Clone, Copy)]
@@ -145,7 +145,8 @@ impl Buffer {
 
     /// The store holds the lease of `key` whose target is `target`: answers the
     /// pin to give back once what derives from it is durable too, and when the
-    /// sensor was last heard of where the store may not know.
+    /// sensor was last heard of, and its attributes, where the store may not
+    /// know.
     pub fn confirm(
         &self,
         key: &BucketKey,
@@ -165,9 +166,12 @@ impl Buffer {
         self.pending_values
             .fetch_sub(values as u64, std::sync::atomic::Ordering::Relaxed);
         self.ledger.store(values as u64);
-        let seen = (!hours.last_seen_stored).then(|| SensorSeen {
+        let attributes = hours.labels.as_mut().and_then(|labels| labels.to_tell());
+        let is_new = !hours.last_seen_stored || attributes.is_some();
+        let seen = is_new.then(|| SensorSeen {
             sensor: key.sensor.clone(),
             last_seen: hours.last_seen,
+            attributes: attributes.unwrap_or_default(),
         });
         Some((Pin(flight.seq), seen))
     }
@@ -179,10 +183,15 @@ impl Buffer {
         }
         for seen in seen {
             let mut shard = self.shard(&seen.sensor);
-            if let Some(hours) = shard.sensors.get_mut(&seen.sensor)
-                && hours.last_seen == seen.last_seen
-            {
-                hours.last_seen_stored = true;
+            if let Some(hours) = shard.sensors.get_mut(&seen.sensor) {
+                hours.last_seen_stored |= hours.last_seen == seen.last_seen;
+                if let Some(labels) = hours
+                    .labels
+                    .as_mut()
+                    .filter(|_| !seen.attributes.is_empty())
+                {
+                    labels.told(&seen.attributes);
+                }
             }
         }
         self.freed.notify_waiters();
@@ -220,9 +229,20 @@ impl Buffer {
         );
         self.ledger.duplicate(rebased.duplicates as u64);
         self.ledger.conflict(rebased.conflicts.len() as u64);
+        let labels = hours.labels.as_deref();
         let mut kept = lock(&self.conflicts);
-        for conflict in rebased.conflicts {
-            kept.push(&key.sensor, key.hour, now, conflict);
+        for (conflict, origin) in rebased.conflicts {
+            kept.push(ConflictRecord {
+                sensor: key.sensor.clone(),
+                at: key.hour.at(conflict.offset),
+                measure: conflict.measure,
+                kept: conflict.kept,
+                refused: conflict.refused,
+                received_at: now,
+                // The values that stay were loaded.
+                kept_from: None,
+                refused_from: labels.and_then(|labels| labels.get(origin)).cloned(),
+            });
         }
         drop(kept);
         // The lease's pin now holds what is pending, or nothing does.
@@ -341,12 +361,13 @@ impl Buffer {
         }
         for shard in &self.shards {
             let mut shard = lock(shard);
-            let before = shard.sensors.len();
-            shard
-                .sensors
-                .retain(|_, hours| !hours.hours.is_empty() || !hours.last_seen_stored);
-            let gone = before - shard.sensors.len();
-            self.account(gone * SENSOR_BYTES, 0);
+            shard.sensors.retain(|_, hours| {
+                let stays = !hours.hours.is_empty() || hours.is_untold();
+                if !stays {
+                    self.account(hours.bytes(), 0);
+                }
+                stays
+            });
             if shard.sensors.capacity() > 4 * shard.sensors.len() + 64 {
                 shard.sensors.shrink_to_fit();
             }

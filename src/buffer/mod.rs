@@ -13,6 +13,7 @@
 mod conflicts;
 mod entry;
 mod flushing;
+mod origins;
 mod pins;
 mod plan;
 mod snapshot;
@@ -33,11 +34,12 @@ use tokio::sync::Notify;
 
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
-use crate::model::{Batch, HourStart, Micros, SensorId};
+use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
 use crate::store::{SensorSeen, WriterId};
 
 use conflicts::Conflicts;
 use entry::Entry;
+use origins::{Labels, OriginNumber};
 use pins::Pins;
 
 const SHARDS: usize = 16;
@@ -71,7 +73,18 @@ struct SensorHours {
     last_seen: Micros,
     /// Whether the store knows `last_seen`.
     last_seen_stored: bool,
+    /// Once a reading came under an origin.
+    labels: Option<Box<Labels>>,
     hours: BTreeMap<HourStart, Entry>,
+}
+
+/// A reading on its way in.
+struct Arrival<'a> {
+    reading: ReadingRef<'a>,
+    origin: OriginNumber,
+    seq: u64,
+    received_at: Micros,
+    elapsed: Duration,
 }
 
 /// Bytes a pending value takes with its share of the element, estimated.
@@ -116,14 +129,28 @@ impl Buffer {
     /// the clock's, from which the age of what it leaves pending is counted.
     pub fn apply(&self, seq: u64, received_at: Micros, batch: &Batch, elapsed: Duration) {
         self.starved.store(false, Relaxed);
+        let has_origins = !batch.origins().is_empty();
         let mut readings = batch.readings().peekable();
         while let Some(first) = readings.next() {
             let sensor = first.sensor();
             let mut shard = self.shard(sensor);
             let hours = shard.sensor(sensor, received_at, &self.bytes);
+            let mut noted = None;
             let mut current = Some(first);
             while let Some(reading) = current {
-                self.apply_one(hours, reading, seq, received_at, elapsed);
+                let origin = if has_origins {
+                    self.note_origin(hours, reading, &mut noted)
+                } else {
+                    OriginNumber::UNKNOWN
+                };
+                let arrival = Arrival {
+                    reading,
+                    origin,
+                    seq,
+                    received_at,
+                    elapsed,
+                };
+                self.apply_one(hours, arrival);
                 current = readings.next_if(|next| next.sensor_index() == reading.sensor_index());
             }
         }
@@ -133,21 +160,48 @@ impl Buffer {
         }
     }
 
-    fn apply_one(
+    /// The number of a reading's origin. `noted` is the origin of the reading
+    /// before of the same sensor.
+    fn note_origin(
         &self,
         hours: &mut SensorHours,
-        reading: crate::model::ReadingRef<'_>,
-        seq: u64,
-        received_at: Micros,
-        elapsed: Duration,
-    ) {
+        reading: ReadingRef<'_>,
+        noted: &mut Option<(u32, OriginNumber)>,
+    ) -> OriginNumber {
+        let (Some(index), Some(origin)) = (reading.origin_index(), reading.origin()) else {
+            return OriginNumber::UNKNOWN;
+        };
+        if let Some((last, number)) = *noted
+            && last == index
+        {
+            return number;
+        }
+        let labels = hours.labels.get_or_insert_default();
+        let before = labels.bytes();
+        let (number, refused) = labels.note(origin);
+        self.account(before, labels.bytes());
+        if refused > 0 {
+            self.ledger.refuse_attributes(refused as u64);
+        }
+        *noted = Some((index, number));
+        number
+    }
+
+    fn apply_one(&self, hours: &mut SensorHours, arrival: Arrival<'_>) {
+        let Arrival {
+            reading,
+            origin,
+            seq,
+            received_at,
+            elapsed,
+        } = arrival;
         let at = reading.at();
         let entry = hours.hours.entry(at.hour()).or_insert_with(|| {
             self.bytes.fetch_add(entry::ENTRY_BYTES, Relaxed);
             Entry::default()
         });
         let before = entry.bytes();
-        let (counts, conflicts) = entry.add(at.offset(), reading.values(), elapsed);
+        let (counts, conflicts) = entry.add(at.offset(), reading.values(), origin, elapsed);
         self.account(before, entry.bytes());
         if counts.new > 0 {
             self.pending_values.fetch_add(counts.new as u64, Relaxed);
@@ -159,11 +213,41 @@ impl Buffer {
             self.ledger.duplicate(counts.duplicates as u64);
         }
         if !conflicts.is_empty() {
-            self.ledger.conflict(conflicts.len() as u64);
-            let mut kept = lock(&self.conflicts);
-            for conflict in conflicts {
-                kept.push(reading.sensor(), at.hour(), received_at, conflict);
+            let labels = hours.labels.as_deref();
+            let kept_from = |row| labels?.get(entry.origins.of(row)).cloned();
+            let records = conflicts.into_iter().map(|conflict| ConflictRecord {
+                sensor: reading.sensor().clone(),
+                at,
+                measure: conflict.measure,
+                kept: conflict.kept,
+                refused: conflict.refused,
+                received_at,
+                kept_from: kept_from(conflict.kept_row),
+                refused_from: reading.origin().cloned(),
+            });
+            self.keep_conflicts(records, elapsed);
+        }
+    }
+
+    fn keep_conflicts(
+        &self,
+        records: impl ExactSizeIterator<Item = ConflictRecord>,
+        elapsed: Duration,
+    ) {
+        self.ledger.conflict(records.len() as u64);
+        let mut warning = None;
+        let mut kept = lock(&self.conflicts);
+        for record in records {
+            if record.two_origins().is_some() {
+                self.ledger.conflict_of_two_origins();
+                let due = kept.note_two_origins(&record, elapsed);
+                warning = warning.or(due);
             }
+            kept.push(record);
+        }
+        drop(kept);
+        if let Some(warning) = warning {
+            warning.log();
         }
     }
 
@@ -266,30 +350,28 @@ impl Buffer {
         lock(&self.conflicts).newest_first()
     }
 
-    /// Sensors that were heard of since the store was told, and that have nothing
-    /// pending that would tell it (they sent duplicates only); at most `limit`.
+    /// Sensors of which the store was not told what is known, and that have
+    /// nothing pending that would tell it (they sent duplicates only); at most
+    /// `limit`. Not while a flush round is under way.
     #[must_use]
     pub fn untold_seen(&self, limit: usize) -> Vec<SensorSeen> {
         let mut untold = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
             let silent = shard.sensors.iter().filter(|(_, hours)| {
-                !hours.last_seen_stored && hours.hours.values().all(Entry::is_clean)
+                hours.is_untold() && hours.hours.values().all(Entry::is_clean)
             });
             untold.extend(
                 silent
                     .take(limit.saturating_sub(untold.len()))
-                    .map(|(id, hours)| SensorSeen {
-                        sensor: id.clone(),
-                        last_seen: hours.last_seen,
-                    }),
+                    .map(|(id, hours)| hours.seen(id)),
             );
         }
         untold
     }
 
     /// When the sensors of the buffer with an id above `after` were last heard
-    /// of, ordered by id.
+    /// of, and their attributes, ordered by id.
     #[must_use]
     pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
         let mut seen = Vec::new();
@@ -300,14 +382,33 @@ impl Buffer {
                     .sensors
                     .iter()
                     .filter(|(id, _)| after.is_none_or(|after| *id > after))
-                    .map(|(id, hours)| SensorSeen {
-                        sensor: id.clone(),
-                        last_seen: hours.last_seen,
-                    }),
+                    .map(|(id, hours)| hours.seen(id)),
             );
         }
         seen.sort_by(|a, b| a.sensor.cmp(&b.sensor));
         seen
+    }
+}
+
+impl SensorHours {
+    /// Bytes of its place in the buffer beside its buckets.
+    fn bytes(&self) -> usize {
+        SENSOR_BYTES + self.labels.as_ref().map_or(0, |labels| labels.bytes())
+    }
+
+    /// Whether the store is to be told of anything.
+    fn is_untold(&self) -> bool {
+        !self.last_seen_stored || self.labels.as_ref().is_some_and(|l| l.is_untold())
+    }
+
+    /// All that is known of the sensor `id`.
+    fn seen(&self, id: &SensorId) -> SensorSeen {
+        let labels = self.labels.as_ref();
+        SensorSeen {
+            sensor: id.clone(),
+            last_seen: self.last_seen,
+            attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
+        }
     }
 }
 
@@ -324,6 +425,7 @@ impl Shard {
             let hours = SensorHours {
                 last_seen: received_at,
                 last_seen_stored: false,
+                labels: None,
                 hours: BTreeMap::new(),
             };
             self.sensors.insert(sensor.clone(), hours);

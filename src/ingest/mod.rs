@@ -290,6 +290,7 @@ impl Ingest {
         let count = || {
             self.ledger.receive(decoded.items);
             self.ledger.skip_text_fields(decoded.text_fields_skipped);
+            self.ledger.refuse_attributes(decoded.tags_left_out);
             for (code, items) in &by_code {
                 self.ledger.reject(*code, *items);
             }

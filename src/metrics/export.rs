@@ -84,6 +84,14 @@ pub fn describe() {
             "Values refused because their instant has another one",
         ),
         (
+            "hourglass_values_conflict_other_origin_total",
+            "Of the conflicts, values that came under another measurement or other tags",
+        ),
+        (
+            "hourglass_attributes_refused_total",
+            "Tags that did not become attributes of their sensor",
+        ),
+        (
             "hourglass_text_fields_skipped_total",
             "Text fields skipped: text is never a number",
         ),
@@ -208,6 +216,9 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     counter!("hourglass_values_stored_total").absolute(s.stored_values);
     counter!("hourglass_values_duplicate_total").absolute(s.duplicate_values);
     counter!("hourglass_values_conflict_total").absolute(s.conflict_values);
+    counter!("hourglass_values_conflict_other_origin_total")
+        .absolute(ledger.conflicts_of_two_origins());
+    counter!("hourglass_attributes_refused_total").absolute(ledger.attributes_refused());
     counter!("hourglass_text_fields_skipped_total").absolute(ledger.text_fields());
 
     let whole = |value: u64| value as f64;

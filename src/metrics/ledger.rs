@@ -61,6 +61,9 @@ pub struct Ledger {
     /// Values durable in the journal and not yet applied to the buffer.
     backlog_values: AtomicU64,
     text_fields: AtomicU64,
+    /// Of `conflict_values`, those that came under another origin.
+    two_origins_values: AtomicU64,
+    attributes_refused: AtomicU64,
     refusals: [AtomicU64; Refusal::ALL.len()],
 }
 
@@ -153,6 +156,17 @@ impl Ledger {
         self.conflict_values.fetch_add(values, Relaxed);
     }
 
+    /// One of the values counted by [`Ledger::conflict`] came under another
+    /// origin than the value that stays.
+    pub fn conflict_of_two_origins(&self) {
+        self.two_origins_values.fetch_add(1, Relaxed);
+    }
+
+    /// Tags that did not become attributes.
+    pub fn refuse_attributes(&self, tags: u64) {
+        self.attributes_refused.fetch_add(tags, Relaxed);
+    }
+
     /// Values the store confirmed.
     pub fn store(&self, values: u64) {
         self.stored_values.fetch_add(values, Relaxed);
@@ -174,6 +188,18 @@ impl Ledger {
     #[must_use]
     pub fn text_fields(&self) -> u64 {
         self.text_fields.load(Relaxed)
+    }
+
+    /// Conflicts of two origins so far, in values.
+    #[must_use]
+    pub fn conflicts_of_two_origins(&self) -> u64 {
+        self.two_origins_values.load(Relaxed)
+    }
+
+    /// Tags that did not become attributes so far.
+    #[must_use]
+    pub fn attributes_refused(&self) -> u64 {
+        self.attributes_refused.load(Relaxed)
     }
 
     /// Values durable and not yet in the buffer.

@@ -7,6 +7,7 @@ mod measure;
 mod origin;
 mod rejection;
 mod sensor_id;
+mod tags;
 mod time;
 
 pub use batch::{Batch, ReadingRef};
@@ -15,6 +16,7 @@ pub use measure::{MeasureName, MeasureNameError};
 pub use origin::{ORIGIN_TAGS_MAX, Origin, TAG_KEY_BYTES_MAX, TAG_VALUE_BYTES_MAX};
 pub use rejection::{RejectCode, Rejection};
 pub use sensor_id::{SensorId, SensorIdError};
+pub use tags::{ATTRIBUTES_MAX, MergedTags, Tags};
 pub use time::{HourRange, HourStart, Micros, Order, TimeError, TimeRange};
 
 /// Largest magnitude a value may have. Sums over a full bucket (3.6e9

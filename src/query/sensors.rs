@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Completeness, Query, unless_away};
-use crate::model::{Micros, SensorId};
+use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
 use crate::store::{SensorSeen, StoreError};
 
 /// The answer.
@@ -37,16 +37,24 @@ impl Query {
                 Vec::new()
             }
         };
-        let mut seen: BTreeMap<SensorId, Micros> = BTreeMap::new();
+        let mut seen: BTreeMap<SensorId, (Micros, Tags)> = BTreeMap::new();
         for sensor in stored.into_iter().chain(buffered) {
-            let last_seen = seen.entry(sensor.sensor).or_insert(sensor.last_seen);
+            let (last_seen, attributes) = seen
+                .entry(sensor.sensor)
+                .or_insert((sensor.last_seen, Tags::default()));
             *last_seen = (*last_seen).max(sensor.last_seen);
+            // What the buffer knows came later, or is the same.
+            attributes.merge(&sensor.attributes, ATTRIBUTES_MAX);
         }
         let more = seen.len() > limit;
         let sensors = seen
             .into_iter()
             .take(limit)
-            .map(|(sensor, last_seen)| SensorSeen { sensor, last_seen })
+            .map(|(sensor, (last_seen, attributes))| SensorSeen {
+                sensor,
+                last_seen,
+                attributes,
+            })
             .collect();
         Ok(SensorsAnswer {
             completeness,

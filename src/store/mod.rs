@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 
 use crate::bucket::{Computed, Elements};
-use crate::model::{BucketKey, HourRange, Micros, Order, SensorId};
+use crate::model::{BucketKey, HourRange, Micros, Order, SensorId, Tags};
 
 /// Buckets that callers load by one call, so that a year of late data is not in
 /// memory at once.
@@ -135,7 +135,7 @@ pub struct HourSummary {
     pub computed: Computed,
 }
 
-/// When a sensor was last heard of.
+/// When a sensor was last heard of, and what it says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SensorSeen {
     /// Which sensor.
@@ -143,6 +143,9 @@ pub struct SensorSeen {
     /// Time of receipt of its latest reading. A store may cut it to the
     /// millisecond.
     pub last_seen: Micros,
+    /// Its attributes. A touch gives those that may have changed, or none; a
+    /// list has all.
+    pub attributes: Tags,
 }
 
 /// Why a store call failed, sorted by what the caller does next.
@@ -215,8 +218,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// The newest bucket of each sensor that has one, ordered by sensor id.
     async fn newest(&self, sensors: &[SensorId]) -> Result<Vec<StoredBucket>, StoreError>;
 
-    /// Notes when sensors were last heard of. Never moves a time back, so that
-    /// repeating it, late or from two processes, does no harm.
+    /// Notes when sensors were last heard of and merges their attributes in, by
+    /// key: what is told last wins, and of at most
+    /// [`ATTRIBUTES_MAX`](crate::model::ATTRIBUTES_MAX) keys the first ones stay.
+    /// Never moves a time back and removes no key, so that repeating it, late or
+    /// from two processes, does no harm.
     async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError>;
 
     /// At most `limit` sensors with an id above `after` (in byte order), ordered

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hourglass::model::{HourStart, SensorId};
+use hourglass::model::{HourStart, SensorId, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
 use hourglass::store::{SensorSeen, Store};
 use mongodb::bson::Document;
@@ -35,6 +35,7 @@ async fn every_index_there_is_stands_in_the_table_with_its_query() {
     let seen = SensorSeen {
         sensor: SensorId::new("S1").unwrap(),
         last_seen: HourStart::from_hours(1).start(),
+        attributes: Tags::new([("room", "4b")]),
     };
     store.touch(&[seen]).await.unwrap();
 

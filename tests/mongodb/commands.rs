@@ -1,6 +1,6 @@
 //! How many commands a call sends (I11).
 
-use hourglass::model::HourRange;
+use hourglass::model::{HourRange, Tags};
 use hourglass::store::{Expect, SensorSeen, Store};
 
 use super::builders::{Commands, HOUR, first, key, next, sensor, temps, version, written};
@@ -149,6 +149,7 @@ async fn reads_of_many_sensors_are_one_round_trip() {
         .map(|sensor| SensorSeen {
             sensor: sensor.clone(),
             last_seen: key("x", HOUR).hour.at(1_234_567),
+            attributes: Tags::new([("room", "4b")]),
         })
         .collect();
     store.touch(&seen).await.unwrap();

@@ -1,6 +1,7 @@
 //! The documents as another client sees them: every field, its type, its place.
 
 use hourglass::bucket::Merge;
+use hourglass::model::Tags;
 use hourglass::store::{Expect, SensorSeen, Store};
 use mongodb::bson::{Document, doc};
 
@@ -50,6 +51,7 @@ async fn another_client_reads_the_documents_as_they_are_described() {
     let seen = SensorSeen {
         sensor: sensor("S|1"),
         last_seen: key("S|1", HOUR).hour.at(1_234_567),
+        attributes: Tags::new([("room", "4b"), ("building", "$1.2")]),
     };
     store.touch(&[seen]).await.unwrap();
 
@@ -92,7 +94,11 @@ async fn another_client_reads_the_documents_as_they_are_described() {
             r#""min": {"$numberDouble": "20.25"}, "max": {"$numberDouble": "20.25"}}}}"#,
         ]
         .concat(),
-        r#"{"_id": "S|1", "lastSeen": {"$date": {"$numberLong": "1777629601234"}}}"#.to_owned(),
+        concat!(
+            r#"{"_id": "S|1", "lastSeen": {"$date": {"$numberLong": "1777629601234"}}, "#,
+            r#""attrs": [{"k": "building", "v": "$1.2"}, {"k": "room", "v": "4b"}]}"#
+        )
+        .to_owned(),
     ];
     for (line, expected) in lines.iter().zip(&expected) {
         assert_eq!(line, expected);

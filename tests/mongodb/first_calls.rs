@@ -3,7 +3,7 @@
 //! before the change; the server then asks to be asked again.
 
 use futures_util::TryStreamExt;
-use hourglass::model::{HourRange, HourStart, Micros, Order};
+use hourglass::model::{HourRange, HourStart, Micros, Order, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
 use hourglass::store::{SensorSeen, Store};
 use mongodb::IndexModel;
@@ -49,6 +49,7 @@ async fn the_first_reads_of_a_new_database_are_answered() {
         let seen = [SensorSeen {
             sensor: sensor("A"),
             last_seen: Micros::new(1_777_629_600_000_000).unwrap(),
+            attributes: Tags::default(),
         }];
         let first_writes = async {
             store.write(&writes).await.unwrap();

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `chunks` | sensor, hour, sequence | elements as appended, in columns |
 //! | `hours` | sensor, hour | version, counts, computed fields |
-//! | `sensors` | sensor | when it was last heard of |
+//! | `sensors` | sensor | when it was last heard of, its attributes |
 //!
 //! **A round of writes** is one batch over the key spaces: fences are checked,
 //! the batch is written and synced under one lock, and only then can a reader

@@ -8,7 +8,7 @@ use super::chunk;
 use super::database::Database;
 use super::errors::{corrupt, library};
 use super::keys::{bucket_key, hour_range, read_hour_key, sensor_prefix};
-use super::record::{HourRecord, decode_seen};
+use super::record::{HourRecord, SensorRecord};
 use crate::bucket::Elements;
 use crate::model::{BucketKey, HourRange, SensorId};
 use crate::store::{HourSummary, SensorSeen, StoreError, StoredBucket, StoredPart};
@@ -164,11 +164,13 @@ impl Database {
             let (key, record) = guard.into_inner().map_err(library)?;
             let text = std::str::from_utf8(&key).ok();
             let sensor = text.and_then(|text| SensorId::new(text).ok());
+            let record = SensorRecord::decode(&record)
+                .map_err(|damage| corrupt("the record", &key, damage))?;
             Ok(SensorSeen {
                 sensor: sensor
                     .ok_or_else(|| corrupt("the record", &key, "its key is no sensor"))?,
-                last_seen: decode_seen(&record)
-                    .map_err(|damage| corrupt("the record", &key, damage))?,
+                last_seen: record.last_seen,
+                attributes: record.attributes,
             })
         };
         sensors.take(limit).map(read).collect()

@@ -3,11 +3,17 @@
 use super::bytes::{Reader, put_block, put_varint, put_zigzag, seal, unseal};
 use super::damage::Damage;
 use crate::bucket::{Computed, Stats, Sum};
-use crate::model::{MeasureName, Micros};
+use crate::model::{MeasureName, Micros, Tags};
 use crate::store::BucketVersion;
 
-/// The format of both records that this version writes.
-const FORMAT: u8 = 1;
+/// The format of hour records.
+const HOUR_FORMAT: u8 = 1;
+
+/// The first format of sensor records: without attributes.
+const SENSOR_FORMAT_BARE: u8 = 1;
+
+/// The format of sensor records that this version writes.
+const SENSOR_FORMAT: u8 = 2;
 
 /// What is kept of an hour beside its chunks.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +43,7 @@ impl HourRecord {
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![FORMAT];
+        let mut out = vec![HOUR_FORMAT];
         put_zigzag(&mut out, self.rev);
         out.extend_from_slice(&self.by.to_le_bytes());
         for number in [self.elements, self.chunks, self.open_chunks] {
@@ -58,7 +64,10 @@ impl HourRecord {
     }
 
     pub(super) fn decode(record: &[u8]) -> Result<Self, Damage> {
-        let mut reader = open(record)?;
+        let mut reader = match open(record)? {
+            (HOUR_FORMAT, reader) => reader,
+            (format, _) => return Err(Damage::UnknownFormat(format)),
+        };
         let mut hour = Self {
             rev: reader.zigzag()?,
             by: reader.i64()?,
@@ -87,28 +96,57 @@ impl HourRecord {
     }
 }
 
-/// The record of a sensor: when it was last heard of.
-pub(super) fn encode_seen(last_seen: Micros) -> Vec<u8> {
-    let mut out = vec![FORMAT];
-    out.extend_from_slice(&last_seen.get().to_le_bytes());
-    seal(&mut out);
-    out
+/// What is kept of a sensor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SensorRecord {
+    /// When it was last heard of.
+    pub(super) last_seen: Micros,
+    /// Its attributes.
+    pub(super) attributes: Tags,
 }
 
-/// Reads what [`encode_seen`] wrote.
-pub(super) fn decode_seen(record: &[u8]) -> Result<Micros, Damage> {
-    let mut reader = open(record)?;
-    let micros = reader.i64()?;
-    reader.end()?;
-    Micros::new(micros).map_err(|_| Damage::Invalid("its time is beyond the years 0001 to 9999"))
-}
-
-fn open(record: &[u8]) -> Result<Reader<'_>, Damage> {
-    let mut reader = Reader::new(unseal(record)?);
-    match reader.byte()? {
-        FORMAT => Ok(reader),
-        format => Err(Damage::UnknownFormat(format)),
+impl SensorRecord {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = vec![SENSOR_FORMAT];
+        out.extend_from_slice(&self.last_seen.get().to_le_bytes());
+        put_varint(&mut out, self.attributes.len() as u64);
+        for (key, value) in self.attributes.iter() {
+            put_block(&mut out, key.as_bytes());
+            put_block(&mut out, value.as_bytes());
+        }
+        seal(&mut out);
+        out
     }
+
+    pub(super) fn decode(record: &[u8]) -> Result<Self, Damage> {
+        let (format, mut reader) = open(record)?;
+        if !matches!(format, SENSOR_FORMAT_BARE | SENSOR_FORMAT) {
+            return Err(Damage::UnknownFormat(format));
+        }
+        let last_seen = Micros::new(reader.i64()?)
+            .map_err(|_| Damage::Invalid("its time is beyond the years 0001 to 9999"))?;
+        let mut attributes = Vec::new();
+        if format == SENSOR_FORMAT {
+            for _ in 0..reader.count()? {
+                attributes.push((text(reader.block()?)?, text(reader.block()?)?));
+            }
+        }
+        reader.end()?;
+        Ok(Self {
+            last_seen,
+            attributes: Tags::new(attributes),
+        })
+    }
+}
+
+fn text(block: &[u8]) -> Result<&str, Damage> {
+    std::str::from_utf8(block).map_err(|_| Damage::Invalid("an attribute is not UTF-8"))
+}
+
+/// The format of a sound record, and what is behind it.
+fn open(record: &[u8]) -> Result<(u8, Reader<'_>), Damage> {
+    let mut reader = Reader::new(unseal(record)?);
+    Ok((reader.byte()?, reader))
 }
 
 #[cfg(test)]
@@ -141,17 +179,36 @@ mod tests {
 
     #[test]
     fn another_format_is_told_by_its_number() {
-        let mut bytes = vec![2, 0, 0];
+        let mut bytes = vec![3, 0, 0];
         seal(&mut bytes);
-        assert_eq!(HourRecord::decode(&bytes), Err(Damage::UnknownFormat(2)));
-        assert_eq!(decode_seen(&bytes), Err(Damage::UnknownFormat(2)));
+        assert_eq!(HourRecord::decode(&bytes), Err(Damage::UnknownFormat(3)));
+        assert_eq!(SensorRecord::decode(&bytes), Err(Damage::UnknownFormat(3)));
     }
 
     #[test]
-    fn the_time_of_a_sensor_comes_back() {
-        for micros in [Micros::MIN, Micros::MAX] {
-            assert_eq!(decode_seen(&encode_seen(micros)), Ok(micros));
+    fn a_sensor_comes_back_with_its_attributes() {
+        for last_seen in [Micros::MIN, Micros::MAX] {
+            for tags in [vec![], vec![("room", "4b"), ("é", ""), ("a.b", "$x")]] {
+                let record = SensorRecord {
+                    last_seen,
+                    attributes: Tags::new(tags),
+                };
+                assert_eq!(SensorRecord::decode(&record.encode()), Ok(record));
+            }
         }
+    }
+
+    /// As they were written before there were attributes.
+    #[test]
+    fn a_sensor_record_of_format_1_is_read() {
+        let bytes = [
+            0x01, 0x00, 0xa8, 0xd9, 0xa4, 0xbe, 0x50, 0x06, 0x00, 0x33, 0x0e, 0x52, 0x81,
+        ];
+        let record = SensorRecord {
+            last_seen: Micros::new(1_777_629_600_000_000).unwrap(),
+            attributes: Tags::default(),
+        };
+        assert_eq!(SensorRecord::decode(&bytes), Ok(record));
     }
 
     proptest! {

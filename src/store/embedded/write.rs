@@ -1,5 +1,6 @@
 //! Writing: fence check, batch and sync under one lock.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 use fjall::{OwnedWriteBatch, Readable, Snapshot};
@@ -9,9 +10,9 @@ use super::database::Database;
 use super::errors::{corrupt, library, refused};
 use super::keys::{bucket_key, chunk_key};
 use super::read::{hour_record, last_chunks};
-use super::record::{HourRecord, decode_seen, encode_seen};
+use super::record::{HourRecord, SensorRecord};
 use crate::bucket::{Computed, Elements};
-use crate::model::{BucketKey, Micros, SensorId};
+use crate::model::{ATTRIBUTES_MAX, BucketKey, SensorId, Tags};
 use crate::store::{BucketVersion, BucketWrite, Expect, SensorSeen, StoreError, WriteOutcome};
 
 /// With this many small chunks an hour's write merges them into one: a read
@@ -128,27 +129,52 @@ impl Database {
         Some(merged)
     }
 
-    /// Notes when sensors were last heard of; a time never moves back.
+    /// Notes when sensors were last heard of, and their attributes; a time never
+    /// moves back, and no attribute goes.
     pub(super) fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
-        let mut latest: BTreeMap<&SensorId, Micros> = BTreeMap::new();
-        for SensorSeen { sensor, last_seen } in seen {
-            let kept = latest.entry(sensor).or_insert(*last_seen);
-            *kept = (*kept).max(*last_seen);
-        }
         let writer = self.writer()?;
         let snapshot = self.snapshot();
+        let mut records: BTreeMap<&SensorId, (SensorRecord, bool)> = BTreeMap::new();
+        for told in seen {
+            let (record, changed) = match records.entry(&told.sensor) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => {
+                    let stored = self.sensor_record(&snapshot, &told.sensor)?;
+                    let changed = stored.is_none();
+                    let record = stored.unwrap_or_else(|| SensorRecord {
+                        last_seen: told.last_seen,
+                        attributes: Tags::default(),
+                    });
+                    vacant.insert((record, changed))
+                }
+            };
+            *changed |= record.last_seen < told.last_seen;
+            record.last_seen = record.last_seen.max(told.last_seen);
+            *changed |= record
+                .attributes
+                .merge(&told.attributes, ATTRIBUTES_MAX)
+                .changed;
+        }
         let mut batch = writer.batch();
-        for (sensor, last_seen) in latest {
-            let key = sensor.as_str().as_bytes();
-            let stored = snapshot.get(&self.sensors, key).map_err(library)?;
-            let stored = stored.map(|record| {
-                decode_seen(&record).map_err(|damage| corrupt("the record", key, damage))
-            });
-            if stored.transpose()?.is_none_or(|stored| stored < last_seen) {
-                batch.insert(&self.sensors, key, encode_seen(last_seen));
+        for (sensor, (record, changed)) in records {
+            if changed {
+                batch.insert(&self.sensors, sensor.as_str().as_bytes(), record.encode());
             }
         }
         writer.commit(batch)
+    }
+
+    fn sensor_record(
+        &self,
+        snapshot: &Snapshot,
+        sensor: &SensorId,
+    ) -> Result<Option<SensorRecord>, StoreError> {
+        let key = sensor.as_str().as_bytes();
+        let stored = snapshot.get(&self.sensors, key).map_err(library)?;
+        let decode = |record: fjall::Slice| {
+            SensorRecord::decode(&record).map_err(|damage| corrupt("the record", key, damage))
+        };
+        stored.map(decode).transpose()
     }
 
     /// Replaces the computed fields of an hour under its fence.

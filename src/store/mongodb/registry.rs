@@ -1,14 +1,17 @@
-//! When sensors were last heard of: `lastSeen` in `sensors`, `_id` being the
+//! What is known of sensors: `lastSeen` and `attrs` in `sensors`, `_id` being the
 //! sensor id as it is. A BSON date has milliseconds; finer digits are cut.
+//!
+//! Attributes are merged by key inside the server, in the one update of the
+//! document: two processes that tell different keys lose none.
 
-use ::mongodb::bson::{DateTime, Document, RawDocumentBuf, doc, rawdoc};
+use ::mongodb::bson::{Bson, DateTime, Document, RawArrayBuf, RawDocumentBuf, doc, rawdoc};
 
 use super::connection::Connection;
 use super::failure::{corrupt, unavailable};
 use super::indexes::SENSORS;
 use super::reply::UpdateReply;
 use super::statement::{split, update_command};
-use crate::model::{Micros, SensorId};
+use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
 use crate::store::{SensorSeen, StoreError};
 
 const MICROS_PER_MILLI: i64 = 1000;
@@ -17,7 +20,7 @@ const MICROS_PER_MILLI: i64 = 1000;
 /// sensor at the same moment.
 const TRIES_MAX: usize = 3;
 
-/// Raises `lastSeen`; `$max` never moves it back.
+/// Raises `lastSeen`, which `$max` never moves back, and merges `attrs`.
 pub(super) async fn touch(connection: &Connection, seen: &[SensorSeen]) -> Result<(), StoreError> {
     if seen.is_empty() {
         return Ok(());
@@ -51,10 +54,61 @@ pub(super) async fn touch(connection: &Connection, seen: &[SensorSeen]) -> Resul
 
 fn statement(seen: &SensorSeen) -> RawDocumentBuf {
     let millis = seen.last_seen.get().div_euclid(MICROS_PER_MILLI);
+    let last_seen = DateTime::from_millis(millis);
+    let id = seen.sensor.as_str();
+    if seen.attributes.is_empty() {
+        return rawdoc! {
+            "q": { "_id": id },
+            "u": { "$max": { "lastSeen": last_seen } },
+            "upsert": true,
+        };
+    }
+    let change = rawdoc! {
+        "$set": {
+            "lastSeen": { "$max": ["$lastSeen", last_seen] },
+            "attrs": merged_attributes(&seen.attributes),
+        },
+    };
+    rawdoc! { "q": { "_id": id }, "u": [change], "upsert": true }
+}
+
+/// An expression: the document's `attrs` with `told` merged in by key, sorted by
+/// key. At the bound what is there stays and is updated, and new keys are not
+/// taken.
+fn merged_attributes(told: &Tags) -> RawDocumentBuf {
+    let pairs = told.iter().map(|(k, v)| rawdoc! { "k": k, "v": v });
+    let pairs: RawArrayBuf = pairs.collect();
+    let told_of_same_key = rawdoc! {
+        "$first": {
+            "$filter": { "input": "$$told", "as": "t", "cond": { "$eq": ["$$t.k", "$$old.k"] } },
+        },
+    };
+    let updated = rawdoc! {
+        "$map": {
+            "input": "$$there",
+            "as": "old",
+            "in": { "$ifNull": [told_of_same_key, "$$old"] },
+        },
+    };
+    let new = rawdoc! {
+        "$filter": {
+            "input": "$$told",
+            "as": "t",
+            "cond": { "$not": [{ "$in": ["$$t.k", "$$there.k"] }] },
+        },
+    };
+    let all = rawdoc! { "$concatArrays": [updated, new] };
+    let keys_max = i32::try_from(ATTRIBUTES_MAX).unwrap_or(i32::MAX);
+    let kept = rawdoc! { "$slice": [all, keys_max] };
     rawdoc! {
-        "q": { "_id": seen.sensor.as_str() },
-        "u": { "$max": { "lastSeen": DateTime::from_millis(millis) } },
-        "upsert": true,
+        "$let": {
+            "vars": {
+                "there": { "$cond": [{ "$isArray": "$attrs" }, "$attrs", []] },
+                // A literal: a text that begins with `$` is no path here.
+                "told": { "$literal": pairs },
+            },
+            "in": { "$sortArray": { "input": kept, "sortBy": { "k": 1 } } },
+        },
     }
 }
 
@@ -78,7 +132,7 @@ pub(super) async fn sensors(
         let find = ready.sensors.find(filter.clone());
         find.sort(doc! { "_id": 1 })
             .limit(limit)
-            .projection(doc! { "lastSeen": 1 })
+            .projection(doc! { "lastSeen": 1, "attrs": 1 })
             .read_concern(ready.at_one_instant())
     };
     let mut cursor = connection.bounded_read(find).await?;
@@ -103,5 +157,20 @@ fn decode(document: &Document) -> Result<SensorSeen, StoreError> {
     Ok(SensorSeen {
         sensor: SensorId::new(id).map_err(|_| bad("_id is no sensor id"))?,
         last_seen: last_seen.ok_or_else(|| bad("lastSeen is no date"))?,
+        attributes: attributes(document)
+            .ok_or_else(|| bad("attrs is no list of {k: text, v: text}"))?,
     })
+}
+
+fn attributes(document: &Document) -> Option<Tags> {
+    let Some(attrs) = document.get("attrs") else {
+        return Some(Tags::default());
+    };
+    let pairs: Option<Vec<_>> = attrs.as_array()?.iter().map(attribute).collect();
+    Some(Tags::new(pairs?))
+}
+
+fn attribute(pair: &Bson) -> Option<(&str, &str)> {
+    let pair = pair.as_document()?;
+    Some((pair.get_str("k").ok()?, pair.get_str("v").ok()?))
 }

@@ -1,5 +1,6 @@
 //! The claims. Each takes a fixture on empty data.
 
+mod attributes;
 mod awkward;
 mod concurrent;
 mod draft;
@@ -10,6 +11,7 @@ mod registry;
 mod scans;
 mod writes;
 
+pub(crate) use attributes::*;
 pub(crate) use awkward::*;
 pub(crate) use concurrent::*;
 pub(crate) use fences::*;
@@ -58,6 +60,11 @@ macro_rules! for_every_claim {
             a_touch_never_moves_a_time_back
             sensors_are_paged_by_id
             a_store_in_order_answers_a_ping
+            // attributes
+            attributes_are_merged_by_key_and_the_last_told_wins
+            attributes_of_any_text_come_back_and_survive_reopening
+            at_64_attributes_known_ones_are_updated_and_new_ones_not_taken
+            tellers_of_different_keys_lose_none
             // concurrency
             c07_of_concurrent_creates_exactly_one_is_stored
             concurrent_appends_all_go_in_once

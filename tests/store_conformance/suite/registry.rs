@@ -1,6 +1,6 @@
 //! Which sensors there are and when they were last heard of.
 
-use hourglass::model::Micros;
+use hourglass::model::{Micros, Tags};
 use hourglass::store::SensorSeen;
 
 use super::draft::sensor;
@@ -11,6 +11,7 @@ fn seen(id: &str, millis: i64) -> SensorSeen {
     SensorSeen {
         sensor: sensor(id),
         last_seen: Micros::new(millis * 1000).unwrap(),
+        attributes: Tags::default(),
     }
 }
 

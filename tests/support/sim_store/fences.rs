@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hourglass::bucket::Elements;
-use hourglass::model::{BucketKey, HourRange, MeasureName, Micros, SensorId};
+use hourglass::model::{BucketKey, HourRange, MeasureName, Micros, SensorId, Tags};
 use hourglass::store::size::{document_overhead, element_bytes};
 use hourglass::store::{BucketWrite, Expect, StoredBucket, StoredPart};
 
@@ -25,7 +25,7 @@ pub(crate) struct Written {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) buckets: BTreeMap<BucketKey, Vec<StoredPart>>,
-    pub(super) seen: BTreeMap<SensorId, Micros>,
+    pub(super) seen: BTreeMap<SensorId, (Micros, Tags)>,
     pub(super) written: Vec<Written>,
     pub(super) troubles: VecDeque<Trouble>,
     pub(super) delayed: VecDeque<BucketWrite>,

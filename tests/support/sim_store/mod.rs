@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use hourglass::bucket::Computed;
-use hourglass::model::{BucketKey, HourRange, HourStart, Order, SensorId};
+use hourglass::model::{ATTRIBUTES_MAX, BucketKey, HourRange, HourStart, Order, SensorId, Tags};
 use hourglass::store::{
     BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
     WriteOutcome,
@@ -252,9 +252,11 @@ impl Store for SimStore {
     async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
         self.read(|_| ()).await?;
         let mut state = self.lock();
-        for SensorSeen { sensor, last_seen } in seen {
-            let kept = state.seen.entry(sensor.clone()).or_insert(*last_seen);
-            *kept = (*kept).max(*last_seen);
+        for told in seen {
+            let kept = state.seen.entry(told.sensor.clone());
+            let (last_seen, attributes) = kept.or_insert((told.last_seen, Tags::default()));
+            *last_seen = (*last_seen).max(told.last_seen);
+            attributes.merge(&told.attributes, ATTRIBUTES_MAX);
         }
         Ok(())
     }
@@ -267,9 +269,10 @@ impl Store for SimStore {
         self.read(|state| {
             let seen = state.seen.iter();
             seen.filter(|(sensor, _)| after.is_none_or(|after| *sensor > after))
-                .map(|(sensor, last_seen)| SensorSeen {
+                .map(|(sensor, (last_seen, attributes))| SensorSeen {
                     sensor: sensor.clone(),
                     last_seen: *last_seen,
+                    attributes: attributes.clone(),
                 })
                 .take(limit)
                 .collect()

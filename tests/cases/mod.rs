@@ -11,6 +11,7 @@ mod identity;
 mod keys;
 mod parts;
 mod stamps;
+mod tags;
 mod time;
 mod values;
 mod visible;

@@ -8,7 +8,7 @@ use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, TimeRange};
 use hourglass::store::SensorSeen;
 use proptest::prelude::*;
 
-use super::builders::{HOUR, buffer, everything, key, now, reading, readings};
+use super::builders::{HOUR, buffer, everything, key, now, reading, readings, tagged};
 
 const ZERO: Duration = Duration::ZERO;
 
@@ -141,10 +141,15 @@ impl Model {
                 self.seq += 1;
                 let name = ["S1", "S2", "S3"][sensor];
                 let before = self.buffer.pending_values();
-                let batch = reading(name, HOUR - hour, offset, f64::from(u8::from(value)));
+                // Some come under one of many origins, others under none.
+                let (hour, number) = (HOUR - hour, f64::from(u8::from(value)));
+                let batch = match offset % 3 {
+                    0 => reading(name, hour, offset, number),
+                    core => tagged(name, hour, offset, number, &format!("{core}{value}")),
+                };
                 self.buffer.apply(self.seq, now(), &batch, ZERO);
                 if self.buffer.pending_values() > before {
-                    let waiting = self.unconfirmed.entry(key(name, HOUR - hour));
+                    let waiting = self.unconfirmed.entry(key(name, hour));
                     waiting.or_default().push(self.seq);
                 }
             }

@@ -13,7 +13,7 @@ use hourglass::idempotency::Keys;
 use hourglass::journal::disk::Disk;
 use hourglass::journal::{Journal, JournalError, Record, WriterThread};
 use hourglass::metrics::Ledger;
-use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, Micros, SensorId};
+use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, Micros, Origin, SensorId};
 use hourglass::store::Store;
 use hourglass::store::WriterId;
 
@@ -46,6 +46,32 @@ pub(super) fn readings(
         batch.push_value(temp, value);
         batch.finish_reading(sensor, HourStart::from_hours(hour).at(offset));
     }
+    batch
+}
+
+/// One reading of `temp` that came under a tag `core`.
+pub(super) fn tagged(sensor: &str, hour: i32, offset: u32, value: f64, core: &str) -> Batch {
+    under(sensor, hour, offset, &[("temp", value)], &[("core", core)])
+}
+
+/// One reading that came under `tags`.
+pub(super) fn under(
+    sensor: &str,
+    hour: i32,
+    offset: u32,
+    values: &[(&str, f64)],
+    tags: &[(&str, &str)],
+) -> Batch {
+    let mut batch = Batch::default();
+    let sensor = batch.add_sensor(SensorId::new(sensor).unwrap());
+    let (origin, _) = Origin::new("cpu", tags.iter().copied());
+    let origin = batch.add_origin(Arc::new(origin));
+    for (name, value) in values {
+        let measure = batch.add_measure(MeasureName::new(name).unwrap());
+        batch.push_value(measure, *value);
+    }
+    let at = HourStart::from_hours(hour).at(offset);
+    batch.finish_reading_from(sensor, at, Some(origin));
     batch
 }
 

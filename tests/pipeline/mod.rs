@@ -7,5 +7,6 @@ mod buffer;
 mod builders;
 mod due;
 mod flusher;
+mod labels;
 mod low_water;
 mod rounds;

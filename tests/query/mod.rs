@@ -4,6 +4,7 @@
 
 mod answers;
 
+mod attributes;
 mod conflicts;
 mod formats;
 mod latest;

@@ -190,6 +190,23 @@ async fn answers_and_refusals_are_as_described() {
     assert_eq!(conflicts["conflicts"][0]["refused"], json!(25.0));
 }
 
+#[tokio::test]
+async fn tags_are_shown_as_described() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path()).start();
+    let lines = "cpu,device=d1,core=0 temp=1\ncpu,device=d1,core=0 temp=1 1746093600\n\
+                 cpu,device=d1,core=1 temp=2 1746093600";
+    assert_eq!(hourglass.post_as("text/plain", lines).await.0, 202);
+    let document = document();
+    for path in ["/v1/sensors", "/v1/conflicts"] {
+        get(path, "", 200).check(&hourglass, &document).await;
+    }
+    let (_, sensors) = hourglass.get("/v1/sensors").await;
+    assert_eq!(sensors["sensors"][0]["attributes"], json!({ "core": "1" }));
+    let (_, conflicts) = hourglass.get("/v1/conflicts").await;
+    assert!(conflicts["conflicts"][0]["hint"].is_string());
+}
+
 /// A journal of two segments of 64 KiB fills while nothing is released.
 #[tokio::test]
 async fn a_full_journal_is_answered_as_described() {

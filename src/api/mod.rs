@@ -2,11 +2,13 @@
 //! own: it asks `receive`, `ingest` and `query`, and tells what they said.
 
 mod answers;
+mod body;
 mod conflicts;
 mod content;
 mod csv_rows;
 mod hourly;
 mod idempotency;
+mod influx;
 mod latest;
 mod metrics_page;
 mod openapi;

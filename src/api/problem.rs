@@ -13,15 +13,16 @@ use crate::store::StoreError;
 
 /// Seconds after which a refused sender may try again: a flush round frees
 /// journal room in about this time.
-const RETRY_AFTER_SECONDS: u64 = 5;
+pub(super) const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// An answer that is an error.
 #[derive(Debug)]
 pub struct Problem {
-    status: StatusCode,
+    pub(super) status: StatusCode,
     code: &'static str,
-    detail: String,
-    retry_after: Option<u64>,
+    pub(super) detail: String,
+    /// In seconds.
+    pub(super) retry_after: Option<u64>,
 }
 
 impl Problem {

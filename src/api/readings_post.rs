@@ -6,14 +6,13 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
+use super::body::{ReadingsBody, receive_readings};
 use super::content::body_format;
 use super::idempotency::{accept, keyed_request, mark};
 use super::params::Params;
 use super::{ApiState, Problem};
 use crate::decode::TimeUnit;
 use crate::ingest::{Intake, Outcome};
-use crate::metrics::Refusal;
-use crate::receive::{BodyLimits, ReceiveError, read_body};
 
 pub(super) async fn post(
     State(state): State<ApiState>,
@@ -35,40 +34,9 @@ pub(super) async fn post(
         unit_parameter: "unit",
     };
     let request = keyed_request(&headers, "readings")?;
-    let Some(token) = state.phase.enter() else {
-        state.ledger.refuse(Refusal::Stopping);
-        return Err(Problem::unavailable("stopping", "hourglass is stopping"));
-    };
-    let encoding = content_encoding(&headers);
-    let server = &state.settings.server;
-    let limits = BodyLimits {
-        decompressed_bytes_max: server.body_bytes_max,
-        ratio_max: u64::from(server.body_ratio_max),
-        idle_timeout: server.body_idle_timeout,
-        total_timeout: server.request_timeout,
-    };
-    let body = read_body(body, Some(&encoding), limits, state.bodies.share())
-        .await
-        .inspect_err(|error| state.ledger.refuse(refusal(error)))?;
-    let taken = accept(&state, request, how, body, token).await?;
+    let ReadingsBody { bytes, token } = receive_readings(&state, &headers, body).await?;
+    let taken = accept(&state, request, how, bytes, token).await?;
     Ok(mark(answer(&taken.outcome), taken.is_replayed))
-}
-
-/// All lines of `Content-Encoding` as the one list that they are.
-fn content_encoding(headers: &HeaderMap) -> String {
-    let lines = headers.get_all(header::CONTENT_ENCODING).iter();
-    // What is no text is no coding either; the refusal shows it.
-    let lines: Vec<&str> = lines
-        .map(|line| line.to_str().unwrap_or("(not ASCII)"))
-        .collect();
-    lines.join(", ")
-}
-
-fn refusal(error: &ReceiveError) -> Refusal {
-    match error {
-        ReceiveError::Busy => Refusal::Busy,
-        _ => Refusal::BadBody,
-    }
 }
 
 /// 202 when something was accepted or nothing was sent, else 422.

@@ -12,7 +12,7 @@ use metrics::histogram;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
-    ApiState, Problem, conflicts, hourly, idempotency, latest, metrics_page, openapi, ops,
+    ApiState, Problem, conflicts, hourly, idempotency, influx, latest, metrics_page, openapi, ops,
     readings_get, readings_post, sensors,
 };
 use crate::metrics::names;
@@ -35,6 +35,7 @@ pub fn router(state: ApiState) -> Router {
         .route("/openapi.json", get(openapi::get))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .merge(influx::routes())
         .layer(from_fn(measure));
     let routes = match cors {
         Some(cors) => routes.layer(cors),

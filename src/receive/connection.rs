@@ -19,6 +19,12 @@ use tower_service::Service;
 
 use super::lent_body::{LentBody, discard};
 
+/// Put into the extensions of an answer: the request's body has stalled, so its
+/// rest is not waited for before the answer goes out. An answer of 408 says it
+/// by its status.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyStalled;
+
 /// The requests of one connection so far.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
@@ -91,7 +97,8 @@ where
         let answer = self.routes.call(Request::from_parts(head, body));
         Box::pin(async move {
             let Ok(response) = answer.await;
-            let stalled = response.status() == StatusCode::REQUEST_TIMEOUT;
+            let stalled = response.status() == StatusCode::REQUEST_TIMEOUT
+                || response.extensions().get::<BodyStalled>().is_some();
             if let Some(rest) = rest.take()
                 && !is_apart
                 && !stalled

@@ -8,5 +8,6 @@ mod http_listener;
 mod lent_body;
 
 pub use body_budget::{BodyBudget, BodyShare};
+pub use connection::BodyStalled;
 pub use http_body::{BodyLimits, ReceiveError, read_body};
 pub use http_listener::{ConnectionLimits, OpenConnections, serve_http};

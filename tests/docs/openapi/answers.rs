@@ -35,6 +35,14 @@ fn post<'a>(query: &'a str, body: &'a str, status: u16) -> Case<'a> {
     }
 }
 
+fn influx<'a>(path: &'a str, query: &'a str, body: &'a str, status: u16) -> Case<'a> {
+    Case {
+        path,
+        headers: &[],
+        ..post(query, body, status)
+    }
+}
+
 fn get<'a>(path: &'a str, query: &'a str, status: u16) -> Case<'a> {
     Case {
         method: "get",
@@ -87,6 +95,10 @@ impl Case<'_> {
             };
             assert_eq!(faults(document, schema, &value), Vec::<String>::new());
         }
+        if described["content"].is_null() {
+            assert_eq!(response.text().await.unwrap(), "", "{name}");
+            return;
+        }
         let media_type = response.headers()["content-type"].to_str().unwrap();
         let media_type = media_type.split(';').next().unwrap().to_owned();
         let schema = &described["content"][&media_type]["schema"];
@@ -105,6 +117,9 @@ impl Case<'_> {
     }
 }
 
+const LINE: &str = "m,sensor=S1 temp=24.1 1746093600\n";
+const LINES: &str = "m,sensor=S1 temp=24.1 1746093600000000000\nm,sensor=S1 temp=NaN\n";
+
 const MIXED: &str = r#"[{"sensorId":"S1","ts":"2025-05-01T10:00:00Z","temp":24.1,"hum":50},
     {"sensorId":"S1","ts":"2025-05-01T10:00:00Z","temp":25},{"temp":1}]"#;
 
@@ -116,8 +131,9 @@ async fn answers_and_refusals_are_as_described() {
         .start();
     let document = document();
     let large = " ".repeat(5000);
+    let form = " ".repeat((64 << 10) + 1);
     let csv = &[("accept", "text/csv")];
-    let unknown = &[("content-type", "text/plain")];
+    let unknown = &[("content-type", "text/html")];
     let coding = &[
         ("content-type", "application/json"),
         ("content-encoding", "br"),
@@ -146,7 +162,7 @@ async fn answers_and_refusals_are_as_described() {
         post("", "{", 400),
         post("", "", 400),
         post("", "7", 400),
-        post("?unit=h", "[]", 400),
+        post("?unit=d", "[]", 400),
         post("", &large, 413),
         Case {
             headers: unknown,
@@ -179,6 +195,52 @@ async fn answers_and_refusals_are_as_described() {
         get("/v1/latest", "", 400),
         get("/v1/conflicts", "", 200),
         get("/v1/conflicts", "?limit=1", 400),
+        influx("/write", "", LINES, 400),
+        influx("/write", "?precision=d", LINES, 400),
+        influx("/write", "", &large, 413),
+        Case {
+            headers: &[("authorization", "nonsense")],
+            ..influx("/write", "", LINES, 401)
+        },
+        Case {
+            headers: &[("content-encoding", "br")],
+            ..influx("/write", "", LINES, 415)
+        },
+        influx("/write", "?precision=s", LINE, 204),
+        influx("/write", "", "", 204),
+        influx("/api/v2/write", "", LINES, 400),
+        influx("/api/v2/write", "?precision=d", LINES, 400),
+        influx("/api/v2/write", "", &large, 413),
+        Case {
+            headers: &[("authorization", "nonsense")],
+            ..influx("/api/v2/write", "", LINES, 401)
+        },
+        Case {
+            headers: &[("content-encoding", "br")],
+            ..influx("/api/v2/write", "", LINES, 415)
+        },
+        influx("/api/v2/write", "?precision=s", LINE, 204),
+        influx("/api/v2/write", "", "", 204),
+        get("/query", "?q=SHOW+DATABASES%3BCREATE+DATABASE+x", 200),
+        get("/query", "?q=SELECT", 400),
+        Case {
+            headers: &[("authorization", "nonsense")],
+            ..get("/query", "?q=SHOW+DATABASES", 401)
+        },
+        influx("/query", "?q=SHOW+DATABASES", "", 200),
+        influx("/query", "?q=SELECT", "", 400),
+        influx("/query", "", &form, 413),
+        Case {
+            headers: &[("content-encoding", "br")],
+            ..influx("/query", "?q=SHOW+DATABASES", "", 415)
+        },
+        Case {
+            headers: &[("authorization", "nonsense")],
+            ..influx("/query", "?q=SHOW+DATABASES", "", 401)
+        },
+        get("/ping", "", 204),
+        get("/ping", "?verbose=true", 200),
+        get("/health", "", 200),
         get("/livez", "", 200),
         get("/readyz", "", 200),
         get("/metrics", "", 200),
@@ -226,6 +288,15 @@ async fn a_full_journal_is_answered_as_described() {
         .check(&hourglass, &document)
         .await;
     get("/readyz", "", 503).check(&hourglass, &document).await;
+    get("/health", "", 503).check(&hourglass, &document).await;
+    for path in ["/write", "/api/v2/write"] {
+        let lines: String = (0..2000)
+            .map(|n| format!("m,sensor=S1 temp={n} {}\n", 1_700_000_000 + n))
+            .collect();
+        influx(path, "?precision=s", &lines, 503)
+            .check(&hourglass, &document)
+            .await;
+    }
     // What was taken is still seen, and said to be a part.
     get("/v1/sensors/{id}/latest", "", 200)
         .check(&hourglass, &document)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hourglass::model::RejectCode;
 use serde_json::Value;
 
-use super::document;
+use super::{document, sources};
 
 fn texts(list: &Value) -> BTreeSet<String> {
     let list = list.as_array().unwrap().iter();
@@ -38,11 +38,8 @@ fn second<'a>(source: &'a str, call: &str) -> Vec<&'a str> {
 
 /// Every problem code in the sources of the interface.
 fn problem_codes() -> BTreeSet<String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api");
     let mut codes = BTreeSet::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
+    for (path, text) in sources() {
         let mut found = second(&text, "Problem::new(");
         found.extend(second(&text, "Self::new("));
         found.extend(after(&text, "unavailable(", ""));

@@ -5,6 +5,8 @@ mod codes;
 mod routes;
 mod schema;
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -23,4 +25,25 @@ fn operations(document: &Value) -> Vec<(String, String)> {
             .collect::<Vec<_>>()
     };
     paths.iter().flat_map(of_path).collect()
+}
+
+/// The sources of the interface: path, text.
+fn sources() -> Vec<(PathBuf, String)> {
+    fn collect(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, found);
+            } else {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api"),
+        &mut found,
+    );
+    found
 }

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use reqwest::Method;
 
-use super::{METHODS, document, operations};
+use super::{METHODS, document, operations, sources};
 use crate::support::hourglass::{Hourglass, Start};
 
 /// Path and method of every `.route(…)` in the sources of the interface.
 fn in_code() -> BTreeSet<(String, String)> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api");
     let mut found = BTreeSet::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    for (_, text) in sources() {
         for call in text.split(".route(").skip(1) {
             let call = call.split(".route(").next().unwrap();
             let path = call.split('"').nth(1).unwrap();
@@ -48,6 +46,15 @@ async fn ask(hourglass: &Hourglass, method: &str, path: &str) -> (u16, String) {
     (status, response.text().await.unwrap())
 }
 
+/// What the refusal of a method says at `path`.
+fn refusal(path: &str) -> &'static str {
+    match path {
+        "/write" | "/query" | "/ping" => r#"{"error":"`/"#,
+        "/api/v2/write" | "/health" => r#"{"code":"method not allowed","#,
+        _ => r#""code":"method_not_allowed""#,
+    }
+}
+
 #[tokio::test]
 async fn the_process_takes_what_is_described_and_no_other_method() {
     let dir = tempfile::tempdir().unwrap();
@@ -66,13 +73,18 @@ async fn the_process_takes_what_is_described_and_no_other_method() {
                 }
             } else {
                 assert_eq!(status, 405, "{method} {path}");
-                assert!(body.contains(r#""code":"method_not_allowed""#), "{body}");
+                assert!(body.contains(refusal(path)), "{body}");
             }
         }
     }
     let (status, body) = ask(&hourglass, "get", "/v1/nothing").await;
     assert_eq!(status, 404);
     assert!(body.contains(r#""code":"not_found""#), "{body}");
+    for method in METHODS {
+        let (status, body) = ask(&hourglass, method, "/api/v2/query").await;
+        assert_eq!(status, 404);
+        assert!(body.starts_with(r#"{"code":"not found","#), "{body}");
+    }
 }
 
 #[tokio::test]

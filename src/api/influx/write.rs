@@ -1,0 +1,66 @@
+//! `POST /write` and `POST /api/v2/write`: line protocol.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+
+use super::credentials::Credentials;
+use super::dialect::Dialect;
+use super::error::InfluxError;
+use super::params::Params;
+use super::rejects;
+use crate::api::body::{ReadingsBody, receive_readings};
+use crate::api::{ApiState, Problem};
+use crate::decode::TextOnly;
+use crate::ingest::{Format, Intake};
+
+pub(super) async fn post_v1(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, InfluxError> {
+    write(Dialect::V1, &state, query, headers, body).await
+}
+
+pub(super) async fn post_v2(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, InfluxError> {
+    write(Dialect::V2, &state, query, headers, body).await
+}
+
+/// 204 when no line was refused, an empty body included. Content-Type is not
+/// looked at: curl's default is wrong, and clients differ.
+async fn write(
+    dialect: Dialect,
+    state: &ApiState,
+    query: Option<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, InfluxError> {
+    let params = Params::read(query.unwrap_or_default().as_bytes());
+    Credentials::read(dialect, &headers, &params)?;
+    let unit = dialect.unit(params.get("precision"));
+    let unit = unit.map_err(|error| InfluxError::invalid(dialect, error))?;
+    let how = Intake {
+        // Agents send lines of text beside those of numbers, and would send the
+        // whole batch in vain for each.
+        format: Format::LineProtocol(TextOnly::Skip),
+        unit: Some(unit),
+        unit_parameter: "precision",
+    };
+    let told = |problem: Problem| InfluxError::of(dialect, problem);
+    let received = receive_readings(state, &headers, body).await;
+    let ReadingsBody { bytes, token } = received.map_err(told)?;
+    let outcome = state.ingest.accept(bytes, how).await;
+    let outcome = outcome.map_err(|error| told(error.into()))?;
+    drop(token);
+    if outcome.rejected > 0 {
+        // Only now, as the good lines are durable: nobody sends them again.
+        return Err(InfluxError::invalid(dialect, rejects::message(&outcome)));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -10,6 +10,7 @@ mod cli;
 mod docs;
 mod docs_commands;
 mod idempotency;
+mod influx;
 mod invariants;
 mod journal;
 mod limits;

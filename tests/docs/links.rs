@@ -4,11 +4,12 @@ use std::path::Path;
 
 use super::read;
 
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "docs/formats.md",
+    "docs/influxdb.md",
     "docs/limits.md",
     "docs/operations.md",
     "docs/patterns.md",

@@ -11,7 +11,9 @@ pub(super) struct Step {
 }
 
 /// Languages of blocks that hold no commands.
-const OTHERS: [&str; 7] = ["json", "js", "toml", "text", "hex", "rust", "promql"];
+const OTHERS: [&str; 8] = [
+    "json", "js", "python", "toml", "text", "hex", "rust", "promql",
+];
 
 /// The commands of `text` in order.
 pub(super) fn steps(text: &str) -> Vec<Step> {

@@ -31,6 +31,15 @@ const NOT_RUN: [(&str, &str); 2] = [
 /// refuses what `serve` refuses and ends.
 const SERVES: [&str; 2] = ["cargo run --release --", "hourglass serve"];
 
+/// The settings of `HOURGLASS__SECTION__KEY=value … hourglass serve`: the service
+/// of the document goes on with them.
+fn restarts_with(command: &str) -> Option<Vec<(&str, &str)>> {
+    let variables = command.strip_suffix(" hourglass serve")?.split(' ');
+    variables
+        .map(|word| word.strip_prefix("HOURGLASS__")?.split_once('='))
+        .collect()
+}
+
 /// A server started with no flags.
 const SERVES_PLAINLY: &str = "cargo run --release";
 
@@ -94,13 +103,24 @@ fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
         // The data directory of a service that was stopped.
         let stopped = Start::on(&folder.path().join("data")).start();
         assert!(stopped.stop().0.success());
-        let hourglass = Start::on(data.path()).start();
+        let mut hourglass = Start::on(data.path()).start();
         for Step {
             line,
             command,
             output,
         } in steps(&text)
         {
+            if let Some(settings) = restarts_with(&command) {
+                assert!(hourglass.stop().0.success());
+                let start = settings
+                    .iter()
+                    .fold(Start::on(data.path()), |start, (key, value)| {
+                        start.set(key, value)
+                    });
+                hourglass = start.start();
+                commands += 1;
+                continue;
+            }
             let Some(command) = runnable(&command) else {
                 continue;
             };

@@ -5,7 +5,7 @@
 //! - [`table`]: what must come out, over `/hourly` and `/readings`.
 //! - [`ledger`]: `/metrics` at rest, which must balance.
 //! - [`send`]: batches over kept connections.
-//! - the claims, the same for each store: [`orders`], [`kills`],
+//! - the claims, the same for each store: [`orders`], [`lines`], [`kills`],
 //!   [`closing_clients`], [`mid_flight`], [`metrics_page`]; [`documents`] is
 //!   of MongoDB alone.
 
@@ -14,6 +14,7 @@ mod documents;
 mod embedded;
 mod kills;
 mod ledger;
+mod lines;
 mod metrics_page;
 mod mid_flight;
 mod mongodb;
@@ -30,6 +31,8 @@ macro_rules! for_every_claim {
             orders::in_file_order_in_batches_of_seven
             orders::in_any_order_one_reading_a_request
             orders::every_batch_sent_twice_at_once
+            lines::by_version_1_in_every_precision
+            lines::by_version_2_in_every_precision
             kills::kill_9_with_requests_in_flight_loses_and_doubles_nothing
             kills::a_chain_of_kills_at_rest_keeps_the_ledger_balanced
             kills::a_kill_while_it_stops_loses_nothing

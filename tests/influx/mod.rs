@@ -6,6 +6,7 @@ mod builders;
 mod cuts;
 mod grammar;
 mod javascript;
+mod keys;
 mod outages;
 mod python;
 mod queries;

@@ -71,6 +71,7 @@ fn code(status: StatusCode) -> &'static str {
         StatusCode::METHOD_NOT_ALLOWED => "method not allowed",
         StatusCode::PAYLOAD_TOO_LARGE => "request too large",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported media type",
+        StatusCode::UNPROCESSABLE_ENTITY => "unprocessable entity",
         StatusCode::SERVICE_UNAVAILABLE => "unavailable",
         _ => "internal error",
     }

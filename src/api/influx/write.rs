@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 
 use super::credentials::Credentials;
 use super::dialect::Dialect;
@@ -10,6 +11,7 @@ use super::error::InfluxError;
 use super::params::Params;
 use super::rejects;
 use crate::api::body::{ReadingsBody, receive_readings};
+use crate::api::idempotency::{accept, keyed_request, mark};
 use crate::api::{ApiState, Problem};
 use crate::decode::TextOnly;
 use crate::ingest::{Format, Intake};
@@ -19,7 +21,7 @@ pub(super) async fn post_v1(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Result<StatusCode, InfluxError> {
+) -> Result<Response, InfluxError> {
     write(Dialect::V1, &state, query, headers, body).await
 }
 
@@ -28,7 +30,7 @@ pub(super) async fn post_v2(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Result<StatusCode, InfluxError> {
+) -> Result<Response, InfluxError> {
     write(Dialect::V2, &state, query, headers, body).await
 }
 
@@ -40,7 +42,7 @@ async fn write(
     query: Option<String>,
     headers: HeaderMap,
     body: Body,
-) -> Result<StatusCode, InfluxError> {
+) -> Result<Response, InfluxError> {
     let params = Params::read(query.unwrap_or_default().as_bytes());
     Credentials::read(dialect, &headers, &params)?;
     let unit = dialect.unit(params.get("precision"));
@@ -53,14 +55,21 @@ async fn write(
         unit_parameter: "precision",
     };
     let told = |problem: Problem| InfluxError::of(dialect, problem);
+    // Part of what a key belongs to: these stay as they are.
+    let route = match dialect {
+        Dialect::V1 => "influx v1",
+        Dialect::V2 => "influx v2",
+    };
+    let request = keyed_request(&headers, route).map_err(told)?;
     let received = receive_readings(state, &headers, body).await;
     let ReadingsBody { bytes, token } = received.map_err(told)?;
-    let outcome = state.ingest.accept(bytes, how).await;
-    let outcome = outcome.map_err(|error| told(error.into()))?;
-    drop(token);
-    if outcome.rejected > 0 {
+    let taken = accept(state, request, how, bytes, token).await;
+    let taken = taken.map_err(|error| told(error.into()))?;
+    let response = if taken.outcome.rejected == 0 {
+        StatusCode::NO_CONTENT.into_response()
+    } else {
         // Only now, as the good lines are durable: nobody sends them again.
-        return Err(InfluxError::invalid(dialect, rejects::message(&outcome)));
-    }
-    Ok(StatusCode::NO_CONTENT)
+        InfluxError::invalid(dialect, rejects::message(&taken.outcome)).into_response()
+    };
+    Ok(mark(response, taken.is_replayed))
 }

@@ -1,7 +1,7 @@
 //! The attributes of sensors, told with when they were last heard of.
 
 use hourglass::model::{ATTRIBUTES_MAX, Micros, Tags};
-use hourglass::store::{SensorSeen, Store};
+use hourglass::store::SensorSeen;
 
 use super::draft::sensor;
 use crate::store_conformance::Fixture;

@@ -166,7 +166,10 @@ impl Buffer {
         self.pending_values
             .fetch_sub(values as u64, std::sync::atomic::Ordering::Relaxed);
         self.ledger.store(values as u64);
-        let attributes = hours.labels.as_mut().and_then(|labels| labels.to_tell());
+        let attributes = hours
+            .labels
+            .as_mut()
+            .and_then(|labels| labels.take_untold());
         let is_new = !hours.last_seen_stored || attributes.is_some();
         let seen = is_new.then(|| SensorSeen {
             sensor: key.sensor.clone(),

@@ -80,7 +80,7 @@ impl Labels {
 
     /// The attributes for a flush round to tell. While one is about to tell them
     /// no other gets them, or the older ones might arrive last.
-    pub(super) fn to_tell(&mut self) -> Option<Tags> {
+    pub(super) fn take_untold(&mut self) -> Option<Tags> {
         if !self.is_untold() || self.is_being_told {
             return None;
         }
@@ -203,12 +203,12 @@ mod tests {
         let mut labels = Labels::default();
         assert!(!labels.is_untold());
         labels.note(&origin("0"));
-        let first = labels.to_tell().unwrap();
-        assert_eq!(labels.to_tell(), None, "a round is about to tell them");
+        let first = labels.take_untold().unwrap();
+        assert_eq!(labels.take_untold(), None, "a round is about to tell them");
         labels.note(&origin("1"));
         labels.told(&first);
         assert!(labels.is_untold(), "they changed in between");
-        let second = labels.to_tell().unwrap();
+        let second = labels.take_untold().unwrap();
         labels.told(&second);
         assert!(!labels.is_untold());
         labels.note(&origin("1"));

@@ -5,6 +5,7 @@ mod answers;
 mod body;
 mod conflicts;
 mod content;
+mod csv_columns;
 mod csv_rows;
 mod hourly;
 mod idempotency;

@@ -12,7 +12,7 @@ use super::idempotency::{accept, keyed_request, mark};
 use super::params::Params;
 use super::{ApiState, Problem};
 use crate::decode::TimeUnit;
-use crate::ingest::{Intake, Outcome};
+use crate::ingest::{Format, Intake, Outcome};
 
 pub(super) async fn post(
     State(state): State<ApiState>,
@@ -20,8 +20,11 @@ pub(super) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let params = Params::read(query.as_deref(), &["format", "unit"])?;
-    let format = body_format(params.one("format")?, &headers)?;
+    let params = Params::read_any(query.as_deref())?;
+    let format = body_format(&params, &headers)?;
+    if !matches!(format, Format::Csv(_)) {
+        params.expect_known(&["format", "unit"])?;
+    }
     let unit = match params.one("unit")? {
         None => None,
         Some(name) => Some(TimeUnit::parse(name).ok_or_else(|| {

@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 use crate::clock::{Clock, ReceiptStamps};
 use crate::config::{IngestSettings, LineProtocolSettings};
 use crate::decode::{
-    BodyError, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly, TimeUnit,
+    BodyError, CsvColumns, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly,
+    TimeUnit,
 };
 use crate::idempotency::{IdempotencyKey, Keys};
 use crate::journal::bytes::Malformed;
@@ -69,18 +70,20 @@ pub enum IngestError {
 }
 
 /// The format of a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `application/json`.
     Json,
     /// `application/x-ndjson`.
     NdJson,
+    /// `text/csv`.
+    Csv(Arc<CsvColumns>),
     /// Line protocol.
     LineProtocol(TextOnly),
 }
 
 /// How a body is to be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Intake {
     /// Its format.
     pub format: Format,
@@ -255,13 +258,14 @@ impl Ingest {
             measure_cap: &self.measure_cap,
             admitted: Admitted::default(),
         };
-        let decoded = match how.format {
+        let decoded = match &how.format {
             Format::Json => crate::decode::json(body, &context, &mut gate),
             Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
+            Format::Csv(columns) => crate::decode::csv(body, &context, columns, &mut gate),
             Format::LineProtocol(text_only) => {
                 let options = LineOptions {
                     mapping: &self.mapping,
-                    text_only,
+                    text_only: *text_only,
                 };
                 Ok(crate::decode::line_protocol(
                     body, &context, options, &mut gate,

@@ -7,6 +7,7 @@ mod conflicts;
 mod content;
 mod csv_columns;
 mod csv_rows;
+mod dry_run;
 mod hourly;
 mod idempotency;
 mod influx;

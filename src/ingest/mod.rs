@@ -3,10 +3,12 @@
 mod answer;
 mod keyed;
 mod measure_cap;
+mod preview;
 mod sensor_cap;
 
 pub use keyed::{KeyedOutcome, KeyedRequest};
 pub use measure_cap::{MeasureCap, NewMeasures};
+pub use preview::{Preview, PreviewedReading};
 pub use sensor_cap::{Admission, SensorCap};
 
 use std::sync::Arc;
@@ -105,13 +107,14 @@ impl Intake {
             unit_parameter: _,
         } = self;
         let format = match format {
-            Format::Json => "json",
-            Format::NdJson => "ndjson",
-            Format::LineProtocol(TextOnly::Refuse) => "line",
-            Format::LineProtocol(TextOnly::Skip) => "line, text skipped",
+            Format::Json => "json".to_owned(),
+            Format::NdJson => "ndjson".to_owned(),
+            Format::Csv(columns) => columns.stable_form(),
+            Format::LineProtocol(TextOnly::Refuse) => "line".to_owned(),
+            Format::LineProtocol(TextOnly::Skip) => "line, text skipped".to_owned(),
         };
         match unit {
-            None => format.to_owned(),
+            None => format,
             Some(unit) => format!("{format}; unit={}", unit.as_str()),
         }
     }
@@ -219,13 +222,14 @@ impl Ingest {
         key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
-        let (decoded, admitted) = if body.len() < DECODE_APART_BYTES {
+        let decoded = if body.len() < DECODE_APART_BYTES {
             self.decode(&body, &how, received_at)
         } else {
             let this = self.clone();
             let decode = move || this.decode(&body, &how, received_at);
             joined(tokio::task::spawn_blocking(decode)).await?
-        }?;
+        };
+        let (decoded, admitted) = decoded.inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?;
         let taken = self.take(decoded, received_at, key).await;
         match &taken {
             Ok(_) => {
@@ -242,7 +246,34 @@ impl Ingest {
         body: &[u8],
         how: &Intake,
         received_at: Micros,
-    ) -> Result<(Decoded, Admitted), IngestError> {
+    ) -> Result<(Decoded, Admitted), BodyError> {
+        let mut gate = self.gate(&self.stamps);
+        match self.decode_through(&mut gate, body, how, received_at) {
+            Ok(decoded) => Ok((decoded, gate.admitted)),
+            Err(error) => {
+                self.cap.forget(&gate.admitted.sensors);
+                Err(error)
+            }
+        }
+    }
+
+    fn gate<'a>(&'a self, stamps: &'a ReceiptStamps) -> IngestGate<'a> {
+        IngestGate {
+            stamps,
+            clock: &*self.clock,
+            cap: &self.cap,
+            measure_cap: &self.measure_cap,
+            admitted: Admitted::default(),
+        }
+    }
+
+    fn decode_through(
+        &self,
+        gate: &mut dyn Gate,
+        body: &[u8],
+        how: &Intake,
+        received_at: Micros,
+    ) -> Result<Decoded, BodyError> {
         let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
         let context = DecodeContext {
             received_at,
@@ -251,33 +282,16 @@ impl Ingest {
             unit: how.unit,
             unit_parameter: how.unit_parameter,
         };
-        let mut gate = IngestGate {
-            stamps: &self.stamps,
-            clock: &*self.clock,
-            cap: &self.cap,
-            measure_cap: &self.measure_cap,
-            admitted: Admitted::default(),
-        };
-        let decoded = match &how.format {
-            Format::Json => crate::decode::json(body, &context, &mut gate),
-            Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
-            Format::Csv(columns) => crate::decode::csv(body, &context, columns, &mut gate),
+        match &how.format {
+            Format::Json => crate::decode::json(body, &context, gate),
+            Format::NdJson => Ok(crate::decode::ndjson(body, &context, gate)),
+            Format::Csv(columns) => crate::decode::csv(body, &context, columns, gate),
             Format::LineProtocol(text_only) => {
                 let options = LineOptions {
                     mapping: &self.mapping,
                     text_only: *text_only,
                 };
-                Ok(crate::decode::line_protocol(
-                    body, &context, options, &mut gate,
-                ))
-            }
-        };
-        match decoded {
-            Ok(decoded) => Ok((decoded, gate.admitted)),
-            Err(error) => {
-                self.ledger.refuse(Refusal::BadBody);
-                self.cap.forget(&gate.admitted.sensors);
-                Err(error.into())
+                Ok(crate::decode::line_protocol(body, &context, options, gate))
             }
         }
     }

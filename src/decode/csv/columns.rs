@@ -59,7 +59,34 @@ impl CsvColumns {
         true
     }
 
-    pub(crate) fn delimiter(&self) -> u8 {
+    /// All of it in a form that stays the same from version to version: digests
+    /// on disk depend on it. Every text follows its length, so that two tables
+    /// that are read differently never have one form.
+    #[must_use]
+    pub fn stable_form(&self) -> String {
+        let mut form = format!("csv; delimiter={}", self.delimiter);
+        let mut put = |key: &str, text: &str| {
+            form.push_str(&format!("; {key}={}:{text}", text.len()));
+        };
+        put("tz", &self.zone.name);
+        let said = [
+            ("sensorId", &self.sensor),
+            ("ts", &self.time),
+            ("ageMs", &self.age),
+        ];
+        for (key, column) in said {
+            if let Some(column) = column {
+                put(key, column);
+            }
+        }
+        for (measure, column) in &self.measures {
+            put("measure", measure);
+            put("column", column);
+        }
+        form
+    }
+
+    pub(super) fn delimiter(&self) -> u8 {
         self.delimiter
     }
 
@@ -98,5 +125,36 @@ impl Eq for CsvZone {}
 impl Hash for CsvZone {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Digests on disk hold it: a change here makes requests new that are not.
+    #[test]
+    fn the_stable_form_is_what_it_was_and_tells_tables_apart() {
+        let mut columns = CsvColumns::by_name();
+        assert_eq!(columns.stable_form(), "csv; delimiter=44; tz=3:UTC");
+        columns.sensor = Some("S1".to_owned());
+        columns.time = Some("when; ageMs=1:a".to_owned());
+        columns.zone = CsvZone::new("Europe/Berlin").unwrap();
+        columns.measures = vec![("temp".to_owned(), "value".to_owned())];
+        assert!(columns.set_delimiter(";"));
+        assert_eq!(
+            columns.stable_form(),
+            "csv; delimiter=59; tz=13:Europe/Berlin; sensorId=2:S1; ts=15:when; ageMs=1:a; \
+             measure=4:temp; column=5:value"
+        );
+    }
+
+    #[test]
+    fn a_zone_is_known_by_its_name() {
+        assert_eq!(CsvZone::new("europe/berlin"), CsvZone::new("Europe/Berlin"));
+        assert_eq!(CsvZone::new("UTC").unwrap().name(), "UTC");
+        for name in ["", "Berlin", "+02:00", "CEST"] {
+            assert_eq!(CsvZone::new(name), None, "{name}");
+        }
     }
 }

@@ -1,8 +1,12 @@
 //! Media types: what a body is, and what an answer shall be.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderMap, StatusCode, header};
 
 use super::Problem;
+use super::csv_columns::csv_columns;
+use super::params::Params;
 use crate::decode::TextOnly;
 use crate::ingest::Format;
 
@@ -24,15 +28,18 @@ impl AnswerFormat {
     }
 }
 
-/// The format of a body, by `format=` or else by Content-Type.
-pub(super) fn body_format(format: Option<&str>, headers: &HeaderMap) -> Result<Format, Problem> {
-    if let Some(name) = format {
+/// The format of a body, by `format=` or else by Content-Type. The columns of
+/// CSV are told by the other parameters.
+pub(super) fn body_format(params: &Params, headers: &HeaderMap) -> Result<Format, Problem> {
+    let csv = || Ok(Format::Csv(Arc::new(csv_columns(params)?)));
+    if let Some(name) = params.one("format")? {
         return match name {
             "json" => Ok(Format::Json),
             "ndjson" => Ok(Format::NdJson),
+            "csv" => csv(),
             "line" => Ok(Format::LineProtocol(TextOnly::Refuse)),
             other => Err(Problem::parameter(format!(
-                "`format` is json, ndjson or line, not `{other}`"
+                "`format` is json, ndjson, csv or line, not `{other}`"
             ))),
         };
     }
@@ -44,14 +51,15 @@ pub(super) fn body_format(format: Option<&str>, headers: &HeaderMap) -> Result<F
     match media_type.to_ascii_lowercase().as_str() {
         "application/json" => Ok(Format::Json),
         "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Format::NdJson),
+        "text/csv" => csv(),
         "text/plain" => Ok(Format::LineProtocol(TextOnly::Refuse)),
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
             format!(
                 "the content type `{given}` is not taken here; send application/json, \
-                 application/x-ndjson or text/plain (line protocol), or say ?format=json, \
-                 ?format=ndjson or ?format=line"
+                 application/x-ndjson, text/csv or text/plain (line protocol), or say \
+                 ?format=json, ?format=ndjson, ?format=csv or ?format=line"
             ),
         )),
     }

@@ -17,16 +17,29 @@ pub(super) struct Params {
 impl Params {
     /// Reads a query string that may only hold `known` keys.
     pub(super) fn read(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
+        let params = Self::read_any(query)?;
+        params.expect_known(known)?;
+        Ok(params)
+    }
+
+    /// Reads a query string that may hold any keys.
+    pub(super) fn read_any(query: Option<&str>) -> Result<Self, Problem> {
         let query = query.unwrap_or_default();
         if !decodes_to_utf8(query) {
             return Err(Problem::parameter(
                 "the query string is not UTF-8 once decoded",
             ));
         }
-        let pairs: Vec<(String, String)> = parse(query.as_bytes())
+        let pairs = parse(query.as_bytes())
             .map(|(key, value)| (key.into_owned(), value.into_owned()))
             .collect();
-        if let Some((key, _)) = pairs.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        Ok(Self { pairs })
+    }
+
+    /// Refuses keys that are not among `known`, by name.
+    pub(super) fn expect_known(&self, known: &[&str]) -> Result<(), Problem> {
+        let mut pairs = self.pairs.iter();
+        if let Some((key, _)) = pairs.find(|(key, _)| !known.contains(&key.as_str())) {
             let known = match known {
                 [] => "none is taken here".to_owned(),
                 known => format!("known here are {}", known.join(", ")),
@@ -35,7 +48,12 @@ impl Params {
                 "the parameter `{key}` is unknown; {known}"
             )));
         }
-        Ok(Self { pairs })
+        Ok(())
+    }
+
+    /// All keys with their values, in the order of the query.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(key, value)| (&**key, &**value))
     }
 
     /// All values of `key`.

@@ -97,6 +97,7 @@ impl From<BodyError> for Problem {
             BodyError::InvalidJson { .. } => "invalid_json",
             BodyError::NotUtf8 { .. } => "not_utf8",
             BodyError::WrongShape { .. } => "wrong_shape",
+            BodyError::CsvHeader { .. } => "invalid_csv_header",
         };
         Self::new(StatusCode::BAD_REQUEST, code, error.to_string())
     }

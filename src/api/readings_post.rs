@@ -10,9 +10,9 @@ use super::body::{ReadingsBody, receive_readings};
 use super::content::body_format;
 use super::idempotency::{accept, keyed_request, mark};
 use super::params::Params;
-use super::{ApiState, Problem};
+use super::{ApiState, Problem, dry_run};
 use crate::decode::TimeUnit;
-use crate::ingest::{Intake, Outcome};
+use crate::ingest::{Format, Intake, Outcome};
 
 pub(super) async fn post(
     State(state): State<ApiState>,
@@ -20,8 +20,11 @@ pub(super) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let params = Params::read(query.as_deref(), &["format", "unit"])?;
-    let format = body_format(params.one("format")?, &headers)?;
+    let params = Params::read_any(query.as_deref())?;
+    let format = body_format(&params, &headers)?;
+    if !matches!(format, Format::Csv(_)) {
+        params.expect_known(&["format", "unit", "dry_run"])?;
+    }
     let unit = match params.one("unit")? {
         None => None,
         Some(name) => Some(TimeUnit::parse(name).ok_or_else(|| {
@@ -33,6 +36,17 @@ pub(super) async fn post(
         unit,
         unit_parameter: "unit",
     };
+    let is_dry_run = match params.one("dry_run")? {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(other) => {
+            let detail = format!("`dry_run` is true or false, not `{other}`");
+            return Err(Problem::parameter(detail));
+        }
+    };
+    if is_dry_run {
+        return dry_run::post(&state, &headers, body, how).await;
+    }
     let request = keyed_request(&headers, "readings")?;
     let ReadingsBody { bytes, token } = receive_readings(&state, &headers, body).await?;
     let taken = accept(&state, request, how, bytes, token).await?;
@@ -41,6 +55,17 @@ pub(super) async fn post(
 
 /// 202 when something was accepted or nothing was sent, else 422.
 fn answer(outcome: &Outcome) -> Response {
+    let status = if outcome.accepted > 0 || outcome.rejected == 0 {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::UNPROCESSABLE_ENTITY
+    };
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (status, headers, body_of(outcome).to_string()).into_response()
+}
+
+/// What became of each item, as a JSON object.
+pub(super) fn body_of(outcome: &Outcome) -> Value {
     let errors: Vec<Value> = outcome
         .rejections
         .iter()
@@ -63,18 +88,11 @@ fn answer(outcome: &Outcome) -> Response {
         .iter()
         .map(|(code, items)| (code.as_str().to_owned(), (*items).into()))
         .collect();
-    let status = if outcome.accepted > 0 || outcome.rejected == 0 {
-        StatusCode::ACCEPTED
-    } else {
-        StatusCode::UNPROCESSABLE_ENTITY
-    };
-    let body = json!({
+    json!({
         "accepted": outcome.accepted,
         "rejected": outcome.rejected,
         "errors": errors,
         "rejectedByCode": by_code,
         "serverTime": outcome.server_time.to_string(),
-    });
-    let headers = [(header::CONTENT_TYPE, "application/json")];
-    (status, headers, body.to_string()).into_response()
+    })
 }

@@ -21,6 +21,12 @@ pub enum BodyError {
         /// First byte that belongs to no character.
         byte: usize,
     },
+    /// CSV without a header that fits what was said of the columns.
+    #[error("{reason}; nothing of the body was taken")]
+    CsvHeader {
+        /// What is wrong, and what to do.
+        reason: String,
+    },
     /// JSON, but neither an item nor a list of items.
     #[error(
         "the body is {found} at byte {byte}; send an object, an array of objects or \

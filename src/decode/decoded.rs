@@ -121,6 +121,14 @@ impl Fault {
         }
     }
 
+    /// The same fault, of the field `name`.
+    pub(super) fn of(self, name: &str) -> Self {
+        Self {
+            field: Some(excerpt(name).into_owned()),
+            ..self
+        }
+    }
+
     pub(super) fn at(self, index: u64, line: Option<u64>) -> Rejection {
         Rejection {
             index,

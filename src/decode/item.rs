@@ -24,6 +24,10 @@ pub(super) struct Items<'a, 'c> {
     tags_left_out: u64,
     rejections: Rejections,
     item: Item<'a>,
+    /// To whoever sends text alone.
+    advice: &'static str,
+    /// No name is twice in an item, by the format.
+    names_differ: bool,
 }
 
 /// The item at hand.
@@ -57,6 +61,22 @@ impl<'a, 'c> Items<'a, 'c> {
             tags_left_out: 0,
             rejections: Rejections::default(),
             item: Item::default(),
+            advice: "send numbers unquoted",
+            names_differ: false,
+        }
+    }
+
+    /// Items that are rows of a table, whose names are all different; `advice` is
+    /// for whoever sends text alone.
+    pub(super) fn of_table(
+        context: &'c DecodeContext,
+        gate: &'c mut dyn Gate,
+        advice: &'static str,
+    ) -> Self {
+        Self {
+            advice,
+            names_differ: true,
+            ..Self::new(context, gate)
         }
     }
 
@@ -125,7 +145,8 @@ impl<'a, 'c> Items<'a, 'c> {
             let detail = match self.item.text_fields {
                 0 => "the item has no measure; add a field with a number".to_owned(),
                 skipped => format!(
-                    "the item has no measure, only text ({skipped} skipped); send numbers unquoted"
+                    "the item has no measure, only text ({skipped} skipped); {}",
+                    self.advice
                 ),
             };
             return Err(Fault::new(RejectCode::NoMeasures, None, detail));
@@ -225,6 +246,11 @@ impl<'a, 'c> Items<'a, 'c> {
         self.item.tags_left_out = left_out as u64;
         self.item.origin = Some(columns::From::New(Arc::new(origin)));
         Ok(())
+    }
+
+    /// A time that was read.
+    pub(super) fn time(&mut self, at: Micros) {
+        self.item.time = Some(Time::At(at));
     }
 
     /// A whole number as the item's time.
@@ -335,6 +361,9 @@ impl<'a, 'c> Items<'a, 'c> {
     }
 
     fn name(&mut self, name: Cow<'a, str>) -> Result<(), Fault> {
+        if self.names_differ {
+            return Ok(());
+        }
         match self.item.names.insert(name) {
             None => Ok(()),
             Some(twice) => Err(duplicate(&twice)),

@@ -14,7 +14,8 @@
 //!   skipped and counted. `null` is what many encoders write for "no value", so
 //!   a measure that is `null` counts as absent. A reserved key that is `null`
 //!   is a fault: a reading must not be dated or named by accident.
-//! - In line protocol a line is an item; see [`line_protocol`].
+//! - In line protocol a line is an item; see [`line_protocol`]. In CSV a row is;
+//!   see [`csv`].
 //! - Without `ts` and `ageMs` an item is stamped with the time of receipt, by
 //!   [`Gate`], once and only if it is otherwise accepted.
 //! - The first fault of an item, in the order of its text, decides its
@@ -22,6 +23,7 @@
 
 mod body_error;
 mod columns;
+mod csv;
 mod decimal;
 mod decoded;
 mod item;
@@ -32,6 +34,7 @@ mod ndjson;
 mod timestamp;
 
 pub use body_error::BodyError;
+pub use csv::{CsvColumns, CsvZone, RowEnd, csv, csv_row_end};
 pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
 pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_protocol};

@@ -5,7 +5,7 @@
 //! does not fit is a fault, never another date.
 
 use jiff::civil::DateTime;
-use jiff::tz::Offset;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use super::DecodeContext;
 use super::decimal::Decimal;
@@ -89,6 +89,9 @@ impl TimeUnit {
 pub enum TimeText<'a> {
     /// RFC 3339, unquoted: any offset; `t`, `z` and a space for the `T` pass.
     Rfc3339(&'a str),
+    /// The same, but without an offset it is a time of this zone: of two that are
+    /// so called the earlier one.
+    InZone(&'a str, &'a TimeZone),
     /// The digits of a number.
     Number(&'a str),
 }
@@ -104,6 +107,9 @@ pub enum TimeFault {
     /// A local time of nobody knows where.
     #[error("has no offset from UTC; add Z or an offset such as +02:00")]
     NoOffset,
+    /// A local time that the clocks of its zone skip.
+    #[error("is a time that the clocks of the zone skip; add its offset from UTC")]
+    Skipped,
     /// A 30th of February, a 25th hour.
     #[error("names a date or a time of day that does not exist")]
     NoSuchTime,
@@ -127,7 +133,8 @@ pub enum TimeFault {
 /// See [`TimeFault`]; whether an instant is accepted is not asked here.
 pub fn parse_time(raw: TimeText<'_>, unit: Option<TimeUnit>) -> Result<Micros, TimeFault> {
     match raw {
-        TimeText::Rfc3339(text) => parse_rfc3339(text),
+        TimeText::Rfc3339(text) => parse_date_time(text, None),
+        TimeText::InZone(text, zone) => parse_date_time(text, Some(zone)),
         TimeText::Number(text) => {
             let number = Decimal::parse(text).ok_or(TimeFault::NotANumber)?;
             instant(number, unit.unwrap_or_else(|| TimeUnit::of(number)))
@@ -151,7 +158,8 @@ pub(super) fn read_time(
         Err(TimeFault::BeforeCalendar) => Misplaced::Early(None),
         Err(TimeFault::AfterCalendar) => Misplaced::Late(None),
         Err(fault) => {
-            let (TimeText::Rfc3339(text) | TimeText::Number(text)) = raw;
+            let (TimeText::Rfc3339(text) | TimeText::InZone(text, _) | TimeText::Number(text)) =
+                raw;
             let detail = format!("\"{}\" {fault}", excerpt(text));
             return Err((RejectCode::InvalidTime, detail));
         }
@@ -188,6 +196,28 @@ pub(super) fn read_integer_time(
     }
 }
 
+/// Reads a number, or a date and time, which is one of `zone` where it has no
+/// offset, as [`read_time`] does.
+pub(super) fn read_time_in(
+    text: &str,
+    zone: &TimeZone,
+    context: &DecodeContext,
+) -> Result<Micros, (RejectCode, String)> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return read_integer_time(text, context);
+    }
+    let raw = match Decimal::parse(text) {
+        Some(_) => TimeText::Number(text),
+        None => TimeText::InZone(text, zone),
+    };
+    read_time(raw, context)
+}
+
+/// Whether `text` is a date and time, with an offset or without.
+pub(super) fn looks_like_a_time(text: &str) -> bool {
+    parse_date_time(text, Some(&TimeZone::UTC)).is_ok()
+}
+
 /// Outside the accepted range, at the instant if the calendar has it.
 enum Misplaced {
     Early(Option<Micros>),
@@ -198,7 +228,9 @@ fn misplaced(fault: Misplaced, raw: TimeText<'_>, context: &DecodeContext) -> (R
     // What the calendar does not have is told as it came, or by its side.
     let told = |at: Option<Micros>, side: &str| match (at, raw) {
         (Some(at), _) => at.to_string(),
-        (None, TimeText::Rfc3339(text)) => format!("\"{}\"", excerpt(text)),
+        (None, TimeText::Rfc3339(text) | TimeText::InZone(text, _)) => {
+            format!("\"{}\"", excerpt(text))
+        }
         (None, TimeText::Number(_)) => side.to_owned(),
     };
     let (code, at, bound) = match fault {
@@ -252,9 +284,10 @@ fn instant(number: Decimal<'_>, unit: TimeUnit) -> Result<Micros, TimeFault> {
         })
 }
 
-/// `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`, and nothing looser: other forms
+/// `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`, the offset only where there is no
+/// `zone` to know it from, and nothing looser: other forms
 /// of ISO 8601 read differently from one program to the next.
-fn parse_rfc3339(text: &str) -> Result<Micros, TimeFault> {
+fn parse_date_time(text: &str, zone: Option<&TimeZone>) -> Result<Micros, TimeFault> {
     const FORM: &[u8; 19] = b"dddd-dd-ddTdd:dd:dd";
     let bytes = text.as_bytes();
     let Some((date_time, mut rest)) = bytes.split_at_checked(FORM.len()) else {
@@ -292,7 +325,11 @@ fn parse_rfc3339(text: &str) -> Result<Micros, TimeFault> {
         }
         rest = &fraction[digits..];
     }
-    let offset_seconds = parse_offset(rest)?;
+    let zone = zone.filter(|_| rest.is_empty());
+    let offset_seconds = match zone {
+        Some(_) => 0,
+        None => parse_offset(rest)?,
+    };
 
     if part(17) == 60 {
         return Err(TimeFault::LeapSecond);
@@ -312,9 +349,17 @@ fn parse_rfc3339(text: &str) -> Result<Micros, TimeFault> {
     } else {
         TimeFault::BeforeCalendar
     };
-    let timestamp = Offset::from_seconds(offset_seconds)
-        .and_then(|offset| offset.to_timestamp(civil))
-        .map_err(|_| beyond)?;
+    let timestamp = match zone {
+        Some(zone) => {
+            let meant = zone.to_ambiguous_timestamp(civil);
+            if matches!(meant.offset(), AmbiguousOffset::Gap { .. }) {
+                return Err(TimeFault::Skipped);
+            }
+            meant.earlier()
+        }
+        None => Offset::from_seconds(offset_seconds).and_then(|offset| offset.to_timestamp(civil)),
+    };
+    let timestamp = timestamp.map_err(|_| beyond)?;
     Micros::new(timestamp.as_microsecond()).map_err(|_| beyond)
 }
 

@@ -3,10 +3,12 @@
 mod answer;
 mod keyed;
 mod measure_cap;
+mod preview;
 mod sensor_cap;
 
 pub use keyed::{KeyedOutcome, KeyedRequest};
 pub use measure_cap::{MeasureCap, NewMeasures};
+pub use preview::{Preview, PreviewedReading};
 pub use sensor_cap::{Admission, SensorCap};
 
 use std::sync::Arc;
@@ -17,7 +19,8 @@ use tokio::task::JoinHandle;
 use crate::clock::{Clock, ReceiptStamps};
 use crate::config::{IngestSettings, LineProtocolSettings};
 use crate::decode::{
-    BodyError, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly, TimeUnit,
+    BodyError, CsvColumns, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly,
+    TimeUnit,
 };
 use crate::idempotency::{IdempotencyKey, Keys};
 use crate::journal::bytes::Malformed;
@@ -69,18 +72,20 @@ pub enum IngestError {
 }
 
 /// The format of a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `application/json`.
     Json,
     /// `application/x-ndjson`.
     NdJson,
+    /// `text/csv`.
+    Csv(Arc<CsvColumns>),
     /// Line protocol.
     LineProtocol(TextOnly),
 }
 
 /// How a body is to be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Intake {
     /// Its format.
     pub format: Format,
@@ -102,13 +107,14 @@ impl Intake {
             unit_parameter: _,
         } = self;
         let format = match format {
-            Format::Json => "json",
-            Format::NdJson => "ndjson",
-            Format::LineProtocol(TextOnly::Refuse) => "line",
-            Format::LineProtocol(TextOnly::Skip) => "line, text skipped",
+            Format::Json => "json".to_owned(),
+            Format::NdJson => "ndjson".to_owned(),
+            Format::Csv(columns) => columns.stable_form(),
+            Format::LineProtocol(TextOnly::Refuse) => "line".to_owned(),
+            Format::LineProtocol(TextOnly::Skip) => "line, text skipped".to_owned(),
         };
         match unit {
-            None => format.to_owned(),
+            None => format,
             Some(unit) => format!("{format}; unit={}", unit.as_str()),
         }
     }
@@ -216,13 +222,14 @@ impl Ingest {
         key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
-        let (decoded, admitted) = if body.len() < DECODE_APART_BYTES {
+        let decoded = if body.len() < DECODE_APART_BYTES {
             self.decode(&body, &how, received_at)
         } else {
             let this = self.clone();
             let decode = move || this.decode(&body, &how, received_at);
             joined(tokio::task::spawn_blocking(decode)).await?
-        }?;
+        };
+        let (decoded, admitted) = decoded.inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?;
         let taken = self.take(decoded, received_at, key).await;
         match &taken {
             Ok(_) => {
@@ -239,7 +246,34 @@ impl Ingest {
         body: &[u8],
         how: &Intake,
         received_at: Micros,
-    ) -> Result<(Decoded, Admitted), IngestError> {
+    ) -> Result<(Decoded, Admitted), BodyError> {
+        let mut gate = self.gate(&self.stamps);
+        match self.decode_through(&mut gate, body, how, received_at) {
+            Ok(decoded) => Ok((decoded, gate.admitted)),
+            Err(error) => {
+                self.cap.forget(&gate.admitted.sensors);
+                Err(error)
+            }
+        }
+    }
+
+    fn gate<'a>(&'a self, stamps: &'a ReceiptStamps) -> IngestGate<'a> {
+        IngestGate {
+            stamps,
+            clock: &*self.clock,
+            cap: &self.cap,
+            measure_cap: &self.measure_cap,
+            admitted: Admitted::default(),
+        }
+    }
+
+    fn decode_through(
+        &self,
+        gate: &mut dyn Gate,
+        body: &[u8],
+        how: &Intake,
+        received_at: Micros,
+    ) -> Result<Decoded, BodyError> {
         let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
         let context = DecodeContext {
             received_at,
@@ -248,32 +282,16 @@ impl Ingest {
             unit: how.unit,
             unit_parameter: how.unit_parameter,
         };
-        let mut gate = IngestGate {
-            stamps: &self.stamps,
-            clock: &*self.clock,
-            cap: &self.cap,
-            measure_cap: &self.measure_cap,
-            admitted: Admitted::default(),
-        };
-        let decoded = match how.format {
-            Format::Json => crate::decode::json(body, &context, &mut gate),
-            Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
+        match &how.format {
+            Format::Json => crate::decode::json(body, &context, gate),
+            Format::NdJson => Ok(crate::decode::ndjson(body, &context, gate)),
+            Format::Csv(columns) => crate::decode::csv(body, &context, columns, gate),
             Format::LineProtocol(text_only) => {
                 let options = LineOptions {
                     mapping: &self.mapping,
-                    text_only,
+                    text_only: *text_only,
                 };
-                Ok(crate::decode::line_protocol(
-                    body, &context, options, &mut gate,
-                ))
-            }
-        };
-        match decoded {
-            Ok(decoded) => Ok((decoded, gate.admitted)),
-            Err(error) => {
-                self.ledger.refuse(Refusal::BadBody);
-                self.cap.forget(&gate.admitted.sensors);
-                Err(error.into())
+                Ok(crate::decode::line_protocol(body, &context, options, gate))
             }
         }
     }

@@ -6,6 +6,8 @@ mod answers;
 
 mod bodies;
 mod bombs;
+mod csv;
+mod dry_run;
 mod encodings;
 mod fields;
 mod heads;

@@ -29,6 +29,7 @@ macro_rules! for_every_claim {
         $crate::machine_temperature::for_every_claim! { $site:
             orders::in_file_order_in_large_batches
             orders::in_file_order_in_batches_of_seven
+            orders::the_file_as_csv_in_one_body
             orders::in_any_order_one_reading_a_request
             orders::every_batch_sent_twice_at_once
             lines::by_version_1_in_every_precision

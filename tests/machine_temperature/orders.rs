@@ -71,6 +71,11 @@ pub(super) async fn in_file_order_in_batches_of_seven(site: &Site) {
     assert_eq!(ledger, sent(1));
 }
 
+pub(super) async fn the_file_as_csv_in_one_body(site: &Site) {
+    let (_, ledger) = check(site, send::the_file).await;
+    assert_eq!(ledger, sent(1));
+}
+
 pub(super) async fn in_any_order_one_reading_a_request(site: &Site) {
     let (mut firsts, conflicting) = firsts_and_conflicting(rows());
     firsts.shuffle(&mut seeded());

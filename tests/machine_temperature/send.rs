@@ -4,13 +4,22 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use crate::support::hourglass::Hourglass;
-use crate::support::machine_temperature::{Row, body};
+use crate::support::machine_temperature::{ROWS, Row, SENSOR, body, file};
 
 /// Posts one batch.
 pub(super) async fn batch(server: &Hourglass, rows: &[Row]) {
     let (status, answer) = server.post(&body(rows)).await;
     assert_eq!(status, 202, "{answer}");
     assert_all_taken(&answer, rows.len());
+}
+
+/// Posts the file as it is, as CSV in one body.
+pub(super) async fn the_file(server: &Hourglass) {
+    let url = format!("/v1/readings?format=csv&sensorId={SENSOR}&ts=timestamp&temp=value");
+    let request = server.http().post(server.url(&url)).body(file());
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 202);
+    assert_all_taken(&response.json().await.unwrap(), ROWS);
 }
 
 /// Checks what a 202 says of a batch of `rows`.

@@ -43,11 +43,20 @@ pub(crate) struct Hour {
     pub(crate) max: f64,
 }
 
-fn lines(file: &str) -> Vec<Vec<String>> {
+fn text(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The file of the readings as it is: columns `timestamp` and `value`.
+pub(crate) fn file() -> String {
+    text("machine_temperature.csv")
+}
+
+fn lines(file: &str) -> Vec<Vec<String>> {
+    let text = text(file);
     let fields = |line: &str| line.split(',').map(str::to_owned).collect();
     text.lines().skip(1).map(fields).collect()
 }

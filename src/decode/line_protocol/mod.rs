@@ -21,6 +21,7 @@ use std::collections::HashMap;
 
 pub use mapping::LineMapping;
 pub(super) use mapping::{NamedSensor, Series};
+pub(super) use value::{is_float, is_no_finite_word};
 
 use super::decoded::Fault;
 use super::item::Items;
@@ -29,7 +30,7 @@ use crate::model::RejectCode;
 use line::Line;
 
 /// What becomes of a line that holds no number, only text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextOnly {
     /// It is refused (`no_measures`).
     Refuse,

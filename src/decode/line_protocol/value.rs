@@ -66,7 +66,7 @@ fn is_integer(text: &[u8], signed: bool) -> bool {
 }
 
 /// `[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?`
-fn is_float(text: &[u8]) -> bool {
+pub(in super::super) fn is_float(text: &[u8]) -> bool {
     let rest = match text {
         [b'-' | b'+', rest @ ..] => rest,
         rest => rest,
@@ -93,7 +93,7 @@ fn is_float(text: &[u8]) -> bool {
     }
 }
 
-fn is_no_finite_word(text: &str) -> bool {
+pub(in super::super) fn is_no_finite_word(text: &str) -> bool {
     let word = text.strip_prefix(['-', '+']).unwrap_or(text);
     ["nan", "inf", "infinity"]
         .iter()

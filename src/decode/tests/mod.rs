@@ -4,6 +4,8 @@ mod bodies;
 mod items;
 mod lines;
 mod properties;
+mod table_properties;
+mod tables;
 
 use super::*;
 use crate::model::{MeasureName, Micros, RejectCode, SensorId};

@@ -163,6 +163,20 @@ async fn answers_and_refusals_are_as_described() {
         post("", "", 400),
         post("", "7", 400),
         post("?unit=d", "[]", 400),
+        post("?unit=h", "[]", 202),
+        post("?dry_run=true", MIXED, 200),
+        post(
+            "?dry_run=true&format=line",
+            "w,sensor=S1,r=4 t=1,s=\"x\"\nw\n",
+            200,
+        ),
+        post(
+            "?format=csv",
+            "sensor,ts,temp\nS1,1746093600,1\nS1,x,1\n",
+            202,
+        ),
+        post("?format=csv&sensorId=S1&temp=a", "a\nx\n", 422),
+        post("?format=csv&sensorId=S1&temp=a", "b\n1\n", 400),
         post("", &large, 413),
         Case {
             headers: unknown,

@@ -116,12 +116,15 @@ async fn a_content_type_that_is_not_taken_is_told_which_are() {
         let request = hourglass.http().post(hourglass.url("/v1/readings"));
         let request = request.header("content-type", content_type).body(batch());
         let named = format!("the content type `{content_type}` is not taken here");
-        let parts = [&named, "send application/json or application/x-ndjson"];
+        let parts = [
+            &named,
+            "send application/json, application/x-ndjson, text/csv or text/plain",
+        ];
         expect_problem(request, 415, "unsupported_media_type", &parts).await;
     }
     let untyped = hourglass.http().post(hourglass.url("/v1/readings"));
     let parts = [
-        "send application/json or application/x-ndjson",
+        "send application/json, application/x-ndjson, text/csv or text/plain",
         "?format=json",
     ];
     expect_problem(untyped.body(batch()), 415, "unsupported_media_type", &parts).await;

@@ -114,7 +114,8 @@ async fn a_connection_whose_body_was_refused_goes_on() {
     let mut stream = connect(&hourglass);
     let body = " ".repeat(1 << 20);
     let refused = format!(
-        "POST /v1/readings?x=1 HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /v1/readings?x=1 HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
         body.len()
     );
     let last = "GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";

@@ -263,7 +263,8 @@ async fn answers_and_refusals_are_as_described() {
         case.check(&hourglass, &document).await;
     }
     let (_, conflicts) = hourglass.get("/v1/conflicts").await;
-    assert_eq!(conflicts["conflicts"][0]["refused"], json!(25.0));
+    let mut conflicts = conflicts["conflicts"].as_array().unwrap().iter();
+    assert!(conflicts.any(|conflict| conflict["refused"] == json!(25.0)));
 }
 
 #[tokio::test]

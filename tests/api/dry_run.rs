@@ -1,5 +1,7 @@
 //! `dry_run=true` says how a body would be read, and does nothing else.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::answers::{expect_problem, expect_unharmed, started};
@@ -77,7 +79,7 @@ async fn nothing_is_stored_or_counted() {
         page.lines()
             .filter(counted)
             .map(str::to_owned)
-            .collect::<Vec<_>>()
+            .collect::<BTreeSet<_>>()
     };
     let before = counts().await;
     assert!(before.len() > 10, "{before:?}");

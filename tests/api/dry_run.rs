@@ -1,5 +1,7 @@
 //! `dry_run=true` says how a body would be read, and does nothing else.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::answers::{expect_problem, expect_unharmed, started};
@@ -74,9 +76,10 @@ async fn nothing_is_stored_or_counted() {
             ];
             names.iter().any(|name| line.starts_with(name))
         };
-        // The page has its samples in no order.
-        let samples = page.lines().filter(counted).map(str::to_owned);
-        samples.collect::<std::collections::BTreeSet<_>>()
+        page.lines()
+            .filter(counted)
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
     };
     let before = counts().await;
     assert!(before.len() > 10, "{before:?}");

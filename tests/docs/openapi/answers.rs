@@ -172,7 +172,7 @@ async fn answers_and_refusals_are_as_described() {
         ),
         post(
             "?format=csv",
-            "sensor,ts,temp\nS1,1746093600,1\nS1,x,1\n",
+            "sensor,ts,temp\nS9,1746093600,1\nS9,x,1\n",
             202,
         ),
         post("?format=csv&sensorId=S1&temp=a", "a\nx\n", 422),

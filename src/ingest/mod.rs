@@ -1,8 +1,10 @@
 //! The accept path: decoded readings -> admission -> journal durable -> applied.
 
+mod datagrams;
 mod measure_cap;
 mod sensor_cap;
 
+pub use datagrams::DatagramThread;
 pub use measure_cap::{MeasureCap, NewMeasures};
 pub use sensor_cap::{Admission, SensorCap};
 
@@ -184,27 +186,50 @@ impl Ingest {
         taken.map_err(IngestError::from)
     }
 
+    fn context(
+        &self,
+        received_at: Micros,
+        unit: Option<TimeUnit>,
+        unit_parameter: &'static str,
+    ) -> DecodeContext {
+        let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
+        DecodeContext {
+            received_at,
+            min_time: self.settings.min_time,
+            max_time: received_at.saturating_add(max_future),
+            unit,
+            unit_parameter,
+        }
+    }
+
+    fn gate(&self) -> IngestGate<'_> {
+        IngestGate {
+            stamps: &self.stamps,
+            clock: &*self.clock,
+            cap: &self.cap,
+            measure_cap: &self.measure_cap,
+            admitted: Admitted::default(),
+        }
+    }
+
+    /// Counts the items of what is on its way to the journal, and those that were
+    /// refused.
+    fn count(&self, decoded: &Decoded) {
+        self.ledger.receive(decoded.items);
+        self.ledger.skip_text_fields(decoded.text_fields_skipped);
+        for (code, items) in decoded.rejections.by_code() {
+            self.ledger.reject(code, items);
+        }
+    }
+
     fn decode(
         &self,
         body: &[u8],
         how: &Intake,
         received_at: Micros,
     ) -> Result<(Decoded, Admitted), IngestError> {
-        let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
-        let context = DecodeContext {
-            received_at,
-            min_time: self.settings.min_time,
-            max_time: received_at.saturating_add(max_future),
-            unit: how.unit,
-            unit_parameter: how.unit_parameter,
-        };
-        let mut gate = IngestGate {
-            stamps: &self.stamps,
-            clock: &*self.clock,
-            cap: &self.cap,
-            measure_cap: &self.measure_cap,
-            admitted: Admitted::default(),
-        };
+        let context = self.context(received_at, how.unit, how.unit_parameter);
+        let mut gate = self.gate();
         let decoded = match how.format {
             Format::Json => crate::decode::json(body, &context, &mut gate),
             Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
@@ -228,23 +253,20 @@ impl Ingest {
         }
     }
 
-    async fn take(&self, decoded: Decoded, received_at: Micros) -> Result<Outcome, JournalError> {
-        let accepted = decoded.batch.len() as u64;
-        let by_code: Vec<(RejectCode, u64)> = decoded.rejections.by_code().collect();
-        let rejected = decoded.rejections.total();
-        let count = || {
-            self.ledger.receive(decoded.items);
-            self.ledger.skip_text_fields(decoded.text_fields_skipped);
-            for (code, items) in &by_code {
-                self.ledger.reject(*code, *items);
-            }
-        };
+    async fn take(
+        &self,
+        mut decoded: Decoded,
+        received_at: Micros,
+    ) -> Result<Outcome, JournalError> {
+        let batch = std::mem::take(&mut decoded.batch);
+        let accepted = batch.len() as u64;
+        let count = || self.count(&decoded);
         if accepted == 0 {
             count();
         } else {
             let record = Record::Batch {
                 received_at,
-                batch: decoded.batch,
+                batch,
                 keyed: None,
             };
             let encoded = record.encode();
@@ -255,9 +277,9 @@ impl Ingest {
         }
         Ok(Outcome {
             accepted,
-            rejected,
+            rejected: decoded.rejections.total(),
             rejections: decoded.rejections.first().to_vec(),
-            rejected_by_code: by_code,
+            rejected_by_code: decoded.rejections.by_code().collect(),
             server_time: self.clock.now(),
         })
     }

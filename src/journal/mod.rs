@@ -31,4 +31,4 @@ pub use log::{AppendError, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};
-pub use writer::{Journal, JournalError, JournalState, WriterThread};
+pub use writer::{Answer, Journal, JournalError, JournalState, WriterThread};

@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::known_sensors::learn_known_sensors;
+use super::udp::{self, Udp};
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
 use crate::apply::{Applier, Progress};
@@ -42,6 +43,14 @@ pub enum ServiceError {
         /// Why.
         source: io::Error,
     },
+    /// The UDP sockets or their threads.
+    #[error("cannot take datagrams on udp://{address}: {source}; is another process there?")]
+    ListenUdp {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
     /// The journal's directory.
     #[error("the journal's directory cannot be used: {0}")]
     JournalDir(#[source] io::Error),
@@ -69,6 +78,7 @@ struct Running {
     flusher: JoinHandle<()>,
     sensors: JoinHandle<()>,
     http: JoinHandle<()>,
+    udp: Udp,
     writer: WriterThread,
     stop_flusher: CancellationToken,
     stop_http: CancellationToken,
@@ -90,6 +100,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
+        died = running.udp.died() => Some(died),
         _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
     };
     match failure {
@@ -110,6 +121,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| ServiceError::Listen { address, source })?;
     let address = listener.local_addr().unwrap_or(address);
+    let udp = udp::bind(&settings.udp)?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let ledger = Arc::new(Ledger::default());
@@ -156,6 +168,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&progress),
     );
+    let udp = Udp::start(udp, &settings.udp, ingest.clone(), &ledger, &clock)?;
     let bodies = BodyBudget::new(settings.server.bodies_bytes_max);
     let parts = ApiParts {
         settings,
@@ -170,6 +183,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         phase: Arc::new(Phase::default()),
         bodies,
         connections: OpenConnections::default(),
+        udp: udp.watch(),
         prometheus,
     };
     let (stop_flusher, stop_http, deadline) = (
@@ -211,6 +225,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         flusher,
         sensors,
         http,
+        udp,
         writer,
         stop_flusher,
         stop_http,
@@ -260,7 +275,10 @@ impl Running {
                 deadline.cancel();
             }
         });
-        or_deadline(&deadline, self.parts.phase.stop_ingest()).await;
+        tokio::join!(
+            or_deadline(&deadline, self.parts.phase.stop_ingest()),
+            self.udp.stop(&deadline),
+        );
         self.sensors.abort();
         self.stop_flusher.cancel();
         if self.flusher.await.is_err() {

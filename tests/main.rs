@@ -25,3 +25,4 @@ mod query;
 mod store_conformance;
 mod support;
 mod tidy;
+mod udp;

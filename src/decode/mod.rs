@@ -24,6 +24,7 @@
 mod body_error;
 mod columns;
 mod csv;
+mod datagrams;
 mod decimal;
 mod decoded;
 mod item;
@@ -35,6 +36,7 @@ mod timestamp;
 
 pub use body_error::BodyError;
 pub use csv::{CsvColumns, CsvZone, RowEnd, csv, csv_row_end};
+pub use datagrams::{DecodedDatagrams, datagrams};
 pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
 pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_protocol};

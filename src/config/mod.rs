@@ -46,3 +46,4 @@ pub use server::ServerSettings;
 pub use settings::Settings;
 pub use sources::{Flag, Sources};
 pub use store::{MongodbUri, StoreSettings, StoreUrl};
+pub use value::{byte_count, span};

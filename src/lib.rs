@@ -35,4 +35,6 @@ pub mod api;
 pub mod service;
 pub mod verify;
 
+pub mod import;
+
 pub mod cli;

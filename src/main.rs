@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use hourglass::cli::{self, Action, ExitStatus};
 use hourglass::config::Settings;
+use hourglass::import::ImportOptions;
 use hourglass::service::{self, DataDir};
 use hourglass::store::WriterId;
 
@@ -22,6 +23,7 @@ fn run(action: Action) -> ExitStatus {
     match action {
         Action::Print(text) => print(&text),
         Action::CheckConfig(settings) => print(&settings.to_toml()),
+        Action::Import(options) => import(&options),
         Action::Serve(settings) => with_runtime(&settings.clone(), serve(settings)),
         Action::Verify { settings, repair } => {
             with_runtime(&settings.clone(), verify(settings, repair))
@@ -40,6 +42,16 @@ fn with_runtime(settings: &Settings, command: impl Future<Output = ExitStatus>) 
     match runtime {
         Ok(runtime) => runtime.block_on(command),
         Err(error) => fail(&error, ExitStatus::Failure),
+    }
+}
+
+fn import(options: &ImportOptions) -> ExitStatus {
+    let (summary, imported) = hourglass::import::run(options);
+    let printed = print(&summary.to_string());
+    match imported {
+        Err(error) => fail(&error, ExitStatus::Failure),
+        Ok(()) if summary.rejected > 0 => ExitStatus::Rejected,
+        Ok(()) => printed,
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use super::import::ImportFlags;
 use crate::config::Flag;
 
 /// Names the configuration file where `--config` is not given.
@@ -26,7 +27,8 @@ Exit codes:
   0  done
   1  a failure at run time
   2  wrong usage or configuration
-  3  verify found differences";
+  3  verify found differences
+  4  import: the server rejected some items";
 
 /// Takes sensor readings over HTTP and UDP, keeps them in hourly buckets, answers queries.
 ///
@@ -83,6 +85,8 @@ pub(super) enum Command {
         #[arg(long)]
         repair: bool,
     },
+    /// Sends files to a running server: CSV, NDJSON, line protocol
+    Import(Box<ImportFlags>),
 }
 
 impl Args {
@@ -97,7 +101,9 @@ impl Args {
                 after.udp.clone().or(before.udp),
                 after.insecure || before.insecure,
             ),
-            Command::Verify { .. } => (before.listen, before.udp, before.insecure),
+            Command::Verify { .. } | Command::Import(_) => {
+                (before.listen, before.udp, before.insecure)
+            }
         };
         let given = [
             ("--listen", "server.listen", listen),

@@ -4,6 +4,7 @@
 //! are stable, see [`ExitStatus`].
 
 mod args;
+mod import;
 mod logging;
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::config::{ConfigError, Settings, Sources, mask};
+use crate::import::ImportOptions;
 
 pub use args::CONFIG_VARIABLE;
 pub use logging::start_logging;
@@ -31,6 +33,8 @@ pub enum Action {
         /// Whether to repair what differs.
         repair: bool,
     },
+    /// Send files to a running server.
+    Import(ImportOptions),
     /// Print a text that was asked for (`--help`, `--version`).
     Print(String),
 }
@@ -57,6 +61,8 @@ pub enum ExitStatus {
     Usage,
     /// 3: `verify` found differences.
     Differences,
+    /// 4: the server rejected some of what `import` sent.
+    Rejected,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -66,6 +72,7 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::Failure => 1,
             ExitStatus::Usage => 2,
             ExitStatus::Differences => 3,
+            ExitStatus::Rejected => 4,
         })
     }
 }
@@ -88,22 +95,32 @@ pub fn parse(
         let found = variables.iter().find(|(name, _)| name == CONFIG_VARIABLE);
         found.map(|(_, path)| PathBuf::from(path))
     };
-    let file = common.or_else(from_environment);
-    let settings = Settings::load(&Sources {
-        file,
-        variables: variables.clone(),
-        flags,
-    })?;
+    let load = || {
+        Settings::load(&Sources {
+            file: common.clone().or_else(from_environment),
+            variables: variables.clone(),
+            flags: flags.clone(),
+        })
+    };
     Ok(match command {
         args::Command::Serve(_) => {
+            let settings = load()?;
             settings.check_door()?;
             Action::Serve(settings)
         }
         args::Command::CheckConfig(_) => {
+            let settings = load()?;
             settings.check_door()?;
             Action::CheckConfig(settings)
         }
-        args::Command::Verify { repair } => Action::Verify { settings, repair },
+        args::Command::Verify { repair } => Action::Verify {
+            settings: load()?,
+            repair,
+        },
+        // It asks a server, whose settings are not these.
+        args::Command::Import(flags) => {
+            Action::Import(flags.resolve().map_err(UsageError::Arguments)?)
+        }
     })
 }
 

@@ -48,3 +48,4 @@ pub use settings::Settings;
 pub use sources::{Flag, Sources};
 pub use store::{MongodbUri, StoreSettings, StoreUrl};
 pub use udp::{UdpListen, UdpSettings};
+pub use value::{byte_count, span};

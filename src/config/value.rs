@@ -20,6 +20,20 @@ pub(super) struct ByteCount(pub(super) i64);
 #[derive(Debug, Clone)]
 pub(super) struct TextList(pub(super) Vec<String>);
 
+/// The duration that `text` is: `"60s"`, `"1m 30s"`, `"100ms"`.
+#[must_use]
+pub fn span(text: &str) -> Option<Duration> {
+    let signed = text.parse::<SignedDuration>().ok()?;
+    Duration::try_from(signed).ok()
+}
+
+/// The count of bytes that `text` is: `"64MiB"`, `"1GB"`, `"1000"`.
+#[must_use]
+pub fn byte_count(text: &str) -> Option<i64> {
+    let size = text.parse::<ByteSize>().ok()?;
+    i64::try_from(size.as_u64()).ok()
+}
+
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct SpanVisitor;
@@ -31,9 +45,7 @@ impl<'de> Deserialize<'de> for Span {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Span, E> {
-                text.parse::<SignedDuration>()
-                    .ok()
-                    .and_then(|signed| Duration::try_from(signed).ok())
+                span(text)
                     .map(Span)
                     .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
             }
@@ -53,9 +65,7 @@ impl<'de> Deserialize<'de> for ByteCount {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<ByteCount, E> {
-                text.parse::<ByteSize>()
-                    .ok()
-                    .and_then(|size| i64::try_from(size.as_u64()).ok())
+                byte_count(text)
                     .map(ByteCount)
                     .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
             }

@@ -32,15 +32,17 @@ mod json;
 mod line_protocol;
 mod measure_value;
 mod ndjson;
+mod row_end;
 mod timestamp;
 
 pub use body_error::BodyError;
-pub use csv::{CsvColumns, CsvZone, RowEnd, csv, csv_row_end};
+pub use csv::{CsvColumns, CsvZone, csv, csv_row_end};
 pub use datagrams::{DecodedDatagrams, datagrams};
 pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
-pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_protocol};
+pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_end, line_protocol};
 pub use ndjson::ndjson;
+pub use row_end::RowEnd;
 pub use timestamp::{TimeFault, TimeText, TimeUnit, parse_time};
 
 #[cfg(test)]

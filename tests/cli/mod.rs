@@ -2,6 +2,7 @@
 
 mod check_config;
 mod exit_codes;
+mod import;
 
 use std::path::Path;
 use std::process::{Command, Output};

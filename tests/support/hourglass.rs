@@ -19,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct Start {
     data_dir: PathBuf,
+    listen: String,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
 }
@@ -28,9 +29,16 @@ impl Start {
     pub(crate) fn on(data_dir: &Path) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
+            listen: "127.0.0.1:0".to_owned(),
             arguments: Vec::new(),
             variables: Vec::new(),
         }
+    }
+
+    /// At `address`, where one was before.
+    pub(crate) fn listen(mut self, address: &str) -> Self {
+        address.clone_into(&mut self.listen);
+        self
     }
 
     /// With the store at `url`.
@@ -61,7 +69,7 @@ impl Start {
             }
         }
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["serve", "--listen", &self.listen, "--data-dir"])
             .arg(&self.data_dir)
             .args(&self.arguments)
             .envs(self.variables.iter().cloned())

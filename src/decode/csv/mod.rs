@@ -19,7 +19,7 @@ mod header;
 mod rows;
 
 pub use columns::{CsvColumns, CsvZone};
-pub use rows::{RowEnd, csv_row_end};
+pub use rows::csv_row_end;
 
 use std::borrow::Cow;
 

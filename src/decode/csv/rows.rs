@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::super::decoded::Fault;
 use super::invalid_row;
+use crate::decode::RowEnd;
 
 /// Whether a row is one that its header announces.
 pub(super) trait Fits {
@@ -19,19 +20,6 @@ pub(super) trait Fits {
 
     /// Whether the cell at `place` may span lines.
     fn may_hold_a_line_end(&self, place: usize) -> bool;
-}
-
-/// Where a row ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowEnd {
-    /// Behind its line end, or at the end of the text.
-    At(usize),
-    /// Nowhere: the text ends inside quotes.
-    Open,
-    /// Nowhere: up to here there are more cells than there may be.
-    TooWide(usize),
-    /// Nowhere: here something follows a closing quote.
-    Unsound(usize),
 }
 
 /// How often, in bodies, bytes may be read for rows that then do not fit: a body

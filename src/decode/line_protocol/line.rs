@@ -7,6 +7,7 @@ use super::super::item::Items;
 use super::mapping::{LineMapping, Series};
 use super::scan::{KEY, MEASUREMENT, end_of, end_of_series, end_of_string, unescape};
 use super::value::parse_value;
+use crate::decode::RowEnd;
 use crate::model::RejectCode;
 
 /// A line that is read from left to right.
@@ -251,7 +252,15 @@ pub(super) fn parse_series(raw: &str) -> Result<Series<'_>, Fault> {
 /// Where the line at `start` ends, its line end included, by its quotes where
 /// they are sound, else at the first line end.
 pub(super) fn end_of_line(text: &[u8], start: usize) -> usize {
-    let physical = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
+    let physical = physical_from(text, start);
+    match sound_end(text, start) {
+        RowEnd::At(end) => end.max(physical),
+        _ => physical,
+    }
+}
+
+/// Where the line at `start` ends, its line end included, by its quotes.
+pub(super) fn sound_end(text: &[u8], start: usize) -> RowEnd {
     let mut at = end_of_series(text, start);
     while text.get(at) == Some(&b' ') {
         at += 1;
@@ -260,17 +269,17 @@ pub(super) fn end_of_line(text: &[u8], start: usize) -> usize {
     loop {
         at = end_of(text, at, KEY);
         if text.get(at) != Some(&b'=') {
-            return physical_from(text, at, physical);
+            return RowEnd::At(physical_from(text, at));
         }
         at += 1;
         if text.get(at) == Some(&b'"') {
             match end_of_string(text, at + 1) {
                 Some(end) => at = end + 1,
-                None => return physical,
+                None => return RowEnd::Open,
             }
             match text.get(at) {
                 None | Some(b' ' | b'\n' | b'\r' | b',') => {}
-                Some(_) => return physical,
+                Some(_) => return RowEnd::Unsound(at),
             }
         } else {
             while text
@@ -281,14 +290,14 @@ pub(super) fn end_of_line(text: &[u8], start: usize) -> usize {
             }
         }
         if text.get(at) != Some(&b',') {
-            return physical_from(text, at, physical);
+            return RowEnd::At(physical_from(text, at));
         }
         at += 1;
     }
 }
 
-/// Behind the first line end from `at` on, and not before `physical`.
-fn physical_from(text: &[u8], at: usize, physical: usize) -> usize {
+/// Behind the first line end from `at` on.
+fn physical_from(text: &[u8], at: usize) -> usize {
     let end = text.get(at..).and_then(|rest| memchr::memchr(b'\n', rest));
-    end.map_or(text.len(), |end| at + end + 1).max(physical)
+    end.map_or(text.len(), |end| at + end + 1)
 }

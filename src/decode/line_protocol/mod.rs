@@ -25,7 +25,7 @@ pub(super) use value::{is_float, is_no_finite_word};
 
 use super::decoded::Fault;
 use super::item::Items;
-use super::{DecodeContext, Decoded, Gate};
+use super::{DecodeContext, Decoded, Gate, RowEnd};
 use crate::model::RejectCode;
 use line::Line;
 
@@ -60,6 +60,25 @@ pub fn line_protocol(
     let mut reader = LineReader::new(options);
     reader.read(body, &mut items);
     items.finish()
+}
+
+/// Where the line of `text` that begins at `start` ends: a comment and a blank
+/// line at their line end, another one by its quotes.
+#[must_use]
+pub fn line_end(text: &[u8], start: usize) -> RowEnd {
+    let rest = text.get(start..).unwrap_or_default();
+    let blanks = rest
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 0));
+    let blanks = blanks.count();
+    match rest.get(blanks) {
+        None => RowEnd::At(text.len()),
+        Some(b'\n' | b'#') => {
+            let end = memchr::memchr(b'\n', &rest[blanks..]);
+            RowEnd::At(end.map_or(text.len(), |end| start + blanks + end + 1))
+        }
+        Some(_) => line::sound_end(text, start + blanks),
+    }
 }
 
 /// Most series of a body that are known by their raw text: a body of nothing but

@@ -58,11 +58,12 @@ impl Refusals {
         let Some(example) = self.example.take() else {
             return;
         };
+        let source = example.source.map(|source| source.to_string());
         tracing::warn!(
             datagrams,
             code = example.code.as_str(),
             detail = example.detail,
-            source = example.source.map(tracing::field::display),
+            source,
             "items of datagrams were refused; one of them is shown"
         );
     }

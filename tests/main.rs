@@ -24,3 +24,4 @@ mod query;
 mod store_conformance;
 mod support;
 mod tidy;
+mod udp;

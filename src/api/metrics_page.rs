@@ -5,7 +5,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::{ApiState, ops};
-use crate::metrics::{Gauges, export};
+use crate::metrics::{Gauges, UdpGauges, export};
+use crate::receive::UdpWatch;
 
 pub(super) async fn get(State(state): State<ApiState>) -> Response {
     let elapsed = state.clock.elapsed();
@@ -33,6 +34,7 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         flushes_in_flight: state.health.in_flight(),
         store_up: state.health.is_up(),
         journal_writable: ops::journal_status(&state) == "writing",
+        udp: state.udp.as_ref().map(of_udp).unwrap_or_default(),
     };
     export(&state.ledger, &gauges);
     state.prometheus.run_upkeep();
@@ -41,4 +43,13 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         "text/plain; version=0.0.4; charset=utf-8",
     )];
     (headers, state.prometheus.render()).into_response()
+}
+
+fn of_udp(udp: &UdpWatch) -> UdpGauges {
+    UdpGauges {
+        kernel_dropped: udp.kernel_dropped(),
+        queue_bytes: udp.queue().bytes() as u64,
+        queue_bytes_max: udp.queue().bytes_max() as u64,
+        receive_buffer_bytes: udp.receive_buffer() as u64,
+    }
 }

@@ -16,7 +16,7 @@ use crate::ingest::Ingest;
 use crate::journal::Journal;
 use crate::metrics::Ledger;
 use crate::query::Query;
-use crate::receive::{BodyBudget, OpenConnections};
+use crate::receive::{BodyBudget, OpenConnections, UdpWatch};
 
 /// Whether the service takes readings, and who still is at it.
 #[derive(Debug, Default)]
@@ -64,6 +64,7 @@ pub struct ApiParts {
     pub phase: Arc<Phase>,
     pub bodies: Arc<BodyBudget>,
     pub connections: OpenConnections,
+    pub udp: Option<UdpWatch>,
     pub prometheus: PrometheusHandle,
 }
 

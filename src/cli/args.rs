@@ -63,6 +63,9 @@ pub(super) struct DoorFlags {
     /// Listens on this IP address and port [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
+    /// Takes datagrams on this IP address and port [default: off; port 8094]
+    #[arg(long, value_name = "ADDR")]
+    udp: Option<String>,
     /// Allows an address that other machines reach, though clients are not authenticated
     #[arg(long)]
     insecure: bool,
@@ -88,15 +91,17 @@ impl Args {
     pub(super) fn resolve(self) -> (Command, Option<PathBuf>, Vec<Flag>) {
         let before = self.door;
         let command = self.command.unwrap_or(Command::Serve(DoorFlags::default()));
-        let (listen, insecure) = match &command {
+        let (listen, udp, insecure) = match &command {
             Command::Serve(after) | Command::CheckConfig(after) => (
                 after.listen.clone().or(before.listen),
+                after.udp.clone().or(before.udp),
                 after.insecure || before.insecure,
             ),
-            Command::Verify { .. } => (before.listen, before.insecure),
+            Command::Verify { .. } => (before.listen, before.udp, before.insecure),
         };
         let given = [
             ("--listen", "server.listen", listen),
+            ("--udp", "udp.listen", udp),
             (
                 "--insecure",
                 "server.insecure",

@@ -53,6 +53,9 @@ fn every_key_of_the_documented_file_has_a_comment_above_it() {
 fn other(key: &str, default: &Value) -> String {
     match (key, default) {
         ("server.listen", _) => "[::1]:9".to_owned(),
+        ("udp.listen", _) => "::1".to_owned(),
+        ("udp.allow", _) => "10.0.0.0/8,fd00::1".to_owned(),
+        ("udp.unit", _) => "ms".to_owned(),
         ("server.cors_origins", _) => "https://a.example,http://b:1".to_owned(),
         ("ingest.min_time", _) => "2020-01-01T00:00:00Z".to_owned(),
         ("store.url", _) => "mongodb://a,b/?replicaSet=rs0".to_owned(),

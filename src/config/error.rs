@@ -43,6 +43,18 @@ pub enum ConfigError {
         /// The address asked for.
         listen: SocketAddr,
     },
+    /// Anybody on the network could send datagrams.
+    #[error(
+        "udp.listen is {listen}, which other machines can reach, and datagrams carry no proof of \
+         who sent them: listen on a loopback address such as 127.0.0.1:{port}, name the networks \
+         of the senders in udp.allow, or say --insecure (server.insecure = true) where the \
+         network is trusted",
+        port = listen.port()
+    )]
+    OpenUdpDoor {
+        /// The address asked for.
+        listen: SocketAddr,
+    },
 }
 
 /// One key that does not do.

@@ -30,6 +30,7 @@ mod server;
 mod settings;
 mod sources;
 mod store;
+mod udp;
 mod value;
 mod wrong_type;
 
@@ -46,3 +47,4 @@ pub use server::ServerSettings;
 pub use settings::Settings;
 pub use sources::{Flag, Sources};
 pub use store::{MongodbUri, StoreSettings, StoreUrl};
+pub use udp::{UdpListen, UdpSettings};

@@ -1,5 +1,7 @@
 //! All settings together.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
@@ -13,6 +15,7 @@ use super::operation::{LogSettings, RawLog, RawShutdown, ShutdownSettings};
 use super::query::{QuerySettings, RawQuery};
 use super::server::{RawServer, ServerSettings};
 use super::store::{RawStore, StoreSettings};
+use super::udp::{RawUdp, UdpSettings};
 
 /// Checked settings, one struct a subsystem. [`Settings::default`] is what an
 /// empty configuration gives.
@@ -20,6 +23,8 @@ use super::store::{RawStore, StoreSettings};
 pub struct Settings {
     /// The HTTP listener and the bounds of a request.
     pub server: ServerSettings,
+    /// The UDP receiver.
+    pub udp: UdpSettings,
     /// Which readings are taken.
     pub ingest: IngestSettings,
     /// How lines of line protocol become readings.
@@ -47,14 +52,21 @@ impl Settings {
     /// for: clients are not authenticated. To be called before serving.
     ///
     /// # Errors
-    /// [`ConfigError::OpenDoor`].
+    /// [`ConfigError::OpenDoor`], [`ConfigError::OpenUdpDoor`].
     pub fn check_door(&self) -> Result<(), ConfigError> {
-        let listen = self.server.listen;
         // An IPv4 address may come in IPv6 clothes (::ffff:127.0.0.1).
-        if listen.ip().to_canonical().is_loopback() || self.server.insecure {
-            Ok(())
-        } else {
-            Err(ConfigError::OpenDoor { listen })
+        let is_open = |address: SocketAddr| {
+            !self.server.insecure && !address.ip().to_canonical().is_loopback()
+        };
+        let listen = self.server.listen;
+        if is_open(listen) {
+            return Err(ConfigError::OpenDoor { listen });
+        }
+        match self.udp.listen.address() {
+            Some(listen) if is_open(listen) && self.udp.allow.is_empty() => {
+                Err(ConfigError::OpenUdpDoor { listen })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -70,6 +82,7 @@ impl Settings {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSettings {
     server: RawServer,
+    udp: RawUdp,
     ingest: RawIngest,
     line_protocol: RawLineProtocol,
     data: RawData,
@@ -91,6 +104,7 @@ impl RawSettings {
         let mut bounds = Bounds::new(source_of);
         let settings = Settings {
             server: self.server.check(&mut bounds),
+            udp: self.udp.check(&mut bounds),
             ingest: self.ingest.check(&mut bounds),
             line_protocol: self.line_protocol.check(&mut bounds),
             data: self.data.check(&mut bounds),
@@ -113,6 +127,7 @@ impl RawSettings {
 
 #[cfg(test)]
 mod tests {
+    use super::super::udp::UdpListen;
     use super::*;
 
     fn listening(address: &str, insecure: bool) -> Settings {
@@ -144,6 +159,31 @@ mod tests {
             assert!(refusal.contains("--insecure"), "{refusal}");
             assert!(refusal.contains(address), "{refusal}");
             assert!(listening(address, true).check_door().is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn datagrams_of_everybody_are_refused_unless_asked_for_or_sources_are_named() {
+        for (address, is_open) in [("127.0.0.1:1", false), ("[::1]:1", false)]
+            .into_iter()
+            .chain([("0.0.0.0:8094", true), ("[::]:8094", true)])
+        {
+            let mut settings = listening("127.0.0.1:1", false);
+            settings.udp.listen = UdpListen::On(address.parse().unwrap());
+            match settings.check_door() {
+                Ok(()) => assert!(!is_open, "{address}"),
+                Err(refusal) => {
+                    let refusal = refusal.to_string();
+                    assert!(is_open && refusal.contains(address), "{refusal}");
+                    assert!(refusal.contains("--insecure"), "{refusal}");
+                    assert!(refusal.contains("udp.allow"), "{refusal}");
+                }
+            }
+            let mut insecure = settings.clone();
+            insecure.server.insecure = true;
+            assert!(insecure.check_door().is_ok(), "{address}");
+            settings.udp.allow = vec!["10.0.0.0/8".parse().unwrap()];
+            assert!(settings.check_door().is_ok(), "{address}");
         }
     }
 }

@@ -82,6 +82,11 @@ impl<'a, 'c> Items<'a, 'c> {
         self.item.names.clear();
     }
 
+    /// How many items were refused so far.
+    pub(super) fn refused(&self) -> u64 {
+        self.rejections.total()
+    }
+
     /// Ends an item: accepts it, or refuses it for its first fault.
     pub(super) fn end_item(&mut self, fields: Result<(), Fault>, line: Option<u64>) {
         let index = self.items;

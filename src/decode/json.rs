@@ -26,42 +26,77 @@ pub fn json(
     context: &DecodeContext,
     gate: &mut dyn Gate,
 ) -> Result<Decoded, BodyError> {
-    let text = std::str::from_utf8(body).map_err(|error| BodyError::NotUtf8 {
-        byte: error.valid_up_to(),
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let text = text.trim_start_matches(is_json_space);
-    let start = body.len() - text.len();
+    let (text, start) = text_of(body)?;
     let not_json = |error: serde_json::Error| BodyError::from_json(&error, text, start);
-    let wrong_shape = |found: &str| BodyError::WrongShape {
-        byte: start,
-        found: found.to_owned(),
-    };
     match text.as_bytes().first() {
         None => Err(BodyError::Empty),
         Some(b'[') => array(text, context, gate).map_err(not_json),
         Some(b'{') => {
-            let envelope: Envelope<'_> = serde_json::from_str(text).map_err(not_json)?;
-            let Some(readings) = envelope.readings else {
-                return Ok(single(text, context, gate));
+            let Some(readings) = wrapped(text, start)? else {
+                let mut items = Items::new(context, gate);
+                single(text, &mut items);
+                return Ok(items.finish());
             };
-            if let Some(other) = envelope.other {
-                let other = super::decoded::excerpt(&other);
-                let found = format!("an object with \"{other}\" beside \"readings\"");
-                return Err(wrong_shape(&found));
-            }
             let offset = readings.as_ptr() as usize - text.as_ptr() as usize;
             array(readings, context, gate)
                 .map_err(|error| BodyError::from_json(&error, readings, start + offset))
         }
         Some(first) => {
             let _: &RawValue = serde_json::from_str(text).map_err(not_json)?;
-            Err(wrong_shape(match first {
+            let found = match first {
                 b'"' => "a string",
                 b't' | b'f' => "a boolean",
                 b'n' => "null",
                 _ => "a number",
-            }))
+            };
+            Err(BodyError::WrongShape {
+                byte: start,
+                found: found.to_owned(),
+            })
+        }
+    }
+}
+
+/// The text of a body from its first value on, and where that begins.
+fn text_of(body: &[u8]) -> Result<(&str, usize), BodyError> {
+    let text = std::str::from_utf8(body).map_err(|error| BodyError::NotUtf8 {
+        byte: error.valid_up_to(),
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.trim_start_matches(is_json_space);
+    Ok((text, body.len() - text.len()))
+}
+
+/// The array in `{"readings":[…]}`; `None` for an object that is an item.
+fn wrapped(text: &str, start: usize) -> Result<Option<&str>, BodyError> {
+    let envelope: Envelope<'_> =
+        serde_json::from_str(text).map_err(|error| BodyError::from_json(&error, text, start))?;
+    match (envelope.readings, envelope.other) {
+        (Some(_), Some(other)) => {
+            let other = super::decoded::excerpt(&other);
+            Err(BodyError::WrongShape {
+                byte: start,
+                found: format!("an object with \"{other}\" beside \"readings\""),
+            })
+        }
+        (readings, _) => Ok(readings),
+    }
+}
+
+/// Reads a JSON text into `items` as [`json`] does a body, but is sure that all of
+/// it is sound before the first item.
+pub(super) fn whole<'a>(body: &'a [u8], items: &mut Items<'a, '_>) -> Result<(), BodyError> {
+    let (text, start) = text_of(body)?;
+    let not_json = |error: serde_json::Error| BodyError::from_json(&error, text, start);
+    let _: &RawValue = serde_json::from_str(text).map_err(not_json)?;
+    if text.starts_with('[') {
+        return read_array::<CutOut>(text, items).map_err(not_json);
+    }
+    match wrapped(text, start)? {
+        Some(readings) => read_array::<CutOut>(readings, items).map_err(not_json),
+        None => {
+            single(text, items);
+            Ok(())
         }
     }
 }
@@ -82,12 +117,10 @@ pub(super) fn item<'a>(
     Ok(fields)
 }
 
-fn single(text: &str, context: &DecodeContext, gate: &mut dyn Gate) -> Decoded {
-    let mut items = Items::new(context, gate);
+fn single<'a>(text: &'a str, items: &mut Items<'a, '_>) {
     items.begin_item();
-    let fields = item(text, &mut items).unwrap_or_else(|error| Err(unreadable(&error)));
+    let fields = item(text, items).unwrap_or_else(|error| Err(unreadable(&error)));
     items.end_item(fields, None);
-    items.finish()
 }
 
 /// Decodes an array in one pass. Where that fails, each item is cut out first
@@ -109,10 +142,17 @@ fn visit_array<W: Way>(
     gate: &mut dyn Gate,
 ) -> Result<Decoded, serde_json::Error> {
     let mut items = Items::new(context, gate);
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_seq(ArrayVisitor::<W>(&mut items, std::marker::PhantomData))?;
-    deserializer.end()?;
+    read_array::<W>(text, &mut items)?;
     Ok(items.finish())
+}
+
+fn read_array<'a, W: Way>(
+    text: &'a str,
+    items: &mut Items<'a, '_>,
+) -> Result<(), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.deserialize_seq(ArrayVisitor::<W>(items, std::marker::PhantomData))?;
+    deserializer.end()
 }
 
 /// How the next item of an array is read; `None` behind the last.

@@ -22,6 +22,7 @@
 
 mod body_error;
 mod columns;
+mod datagrams;
 mod decimal;
 mod decoded;
 mod item;
@@ -32,6 +33,7 @@ mod ndjson;
 mod timestamp;
 
 pub use body_error::BodyError;
+pub use datagrams::{DecodedDatagrams, datagrams};
 pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
 pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_protocol};

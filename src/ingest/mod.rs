@@ -1,10 +1,12 @@
 //! The accept path: decoded readings -> admission -> journal durable -> applied.
 
 mod answer;
+mod datagrams;
 mod keyed;
 mod measure_cap;
 mod sensor_cap;
 
+pub use datagrams::DatagramThread;
 pub use keyed::{KeyedOutcome, KeyedRequest};
 pub use measure_cap::{MeasureCap, NewMeasures};
 pub use sensor_cap::{Admission, SensorCap};
@@ -234,27 +236,50 @@ impl Ingest {
         taken.map_err(IngestError::from)
     }
 
+    fn context(
+        &self,
+        received_at: Micros,
+        unit: Option<TimeUnit>,
+        unit_parameter: &'static str,
+    ) -> DecodeContext {
+        let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
+        DecodeContext {
+            received_at,
+            min_time: self.settings.min_time,
+            max_time: received_at.saturating_add(max_future),
+            unit,
+            unit_parameter,
+        }
+    }
+
+    fn gate(&self) -> IngestGate<'_> {
+        IngestGate {
+            stamps: &self.stamps,
+            clock: &*self.clock,
+            cap: &self.cap,
+            measure_cap: &self.measure_cap,
+            admitted: Admitted::default(),
+        }
+    }
+
+    /// Counts the items of what is on its way to the journal, and those that were
+    /// refused.
+    fn count(&self, decoded: &Decoded) {
+        self.ledger.receive(decoded.items);
+        self.ledger.skip_text_fields(decoded.text_fields_skipped);
+        for (code, items) in decoded.rejections.by_code() {
+            self.ledger.reject(code, items);
+        }
+    }
+
     fn decode(
         &self,
         body: &[u8],
         how: &Intake,
         received_at: Micros,
     ) -> Result<(Decoded, Admitted), IngestError> {
-        let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
-        let context = DecodeContext {
-            received_at,
-            min_time: self.settings.min_time,
-            max_time: received_at.saturating_add(max_future),
-            unit: how.unit,
-            unit_parameter: how.unit_parameter,
-        };
-        let mut gate = IngestGate {
-            stamps: &self.stamps,
-            clock: &*self.clock,
-            cap: &self.cap,
-            measure_cap: &self.measure_cap,
-            admitted: Admitted::default(),
-        };
+        let context = self.context(received_at, how.unit, how.unit_parameter);
+        let mut gate = self.gate();
         let decoded = match how.format {
             Format::Json => crate::decode::json(body, &context, &mut gate),
             Format::NdJson => Ok(crate::decode::ndjson(body, &context, &mut gate)),
@@ -280,25 +305,18 @@ impl Ingest {
 
     async fn take(
         &self,
-        decoded: Decoded,
+        mut decoded: Decoded,
         received_at: Micros,
         key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
     ) -> Result<Outcome, JournalError> {
-        let accepted = decoded.batch.len() as u64;
-        let by_code: Vec<(RejectCode, u64)> = decoded.rejections.by_code().collect();
-        let rejected = decoded.rejections.total();
-        let count = || {
-            self.ledger.receive(decoded.items);
-            self.ledger.skip_text_fields(decoded.text_fields_skipped);
-            for (code, items) in &by_code {
-                self.ledger.reject(*code, *items);
-            }
-        };
+        let batch = std::mem::take(&mut decoded.batch);
+        let accepted = batch.len() as u64;
+        let count = || self.count(&decoded);
         let mut outcome = Outcome {
             accepted,
-            rejected,
+            rejected: decoded.rejections.total(),
             rejections: decoded.rejections.first().to_vec(),
-            rejected_by_code: by_code.clone(),
+            rejected_by_code: decoded.rejections.by_code().collect(),
             server_time: self.clock.now(),
         };
         let keyed = key.map(|(key, digest)| {
@@ -314,7 +332,7 @@ impl Ingest {
         } else {
             let record = Record::Batch {
                 received_at,
-                batch: decoded.batch,
+                batch,
                 keyed,
             };
             let encoded = record.encode();

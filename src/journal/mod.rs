@@ -33,4 +33,4 @@ pub use log::{AppendError, FoundKeyed, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};
-pub use writer::{Journal, JournalError, JournalState, KeyedWatch, WriterThread};
+pub use writer::{Answer, Journal, JournalError, JournalState, KeyedWatch, WriterThread};

@@ -101,6 +101,21 @@ impl WriterThread {
     }
 }
 
+/// What the journal will say of a record.
+#[derive(Debug)]
+pub struct Answer(oneshot::Receiver<Result<u64, AppendError>>);
+
+impl Answer {
+    /// Resolves as [`Journal::append`] does.
+    ///
+    /// # Errors
+    /// [`JournalError`]: the record is not and will not be durable.
+    pub async fn wait(self) -> Result<u64, JournalError> {
+        let seq = self.0.await.map_err(|_| JournalError::Stopping)??;
+        Ok(seq)
+    }
+}
+
 impl Journal {
     /// Opens the log on `disk`, checks it, and starts the writer.
     ///
@@ -178,13 +193,37 @@ impl Journal {
         encoded: Vec<u8>,
         admitted: impl FnOnce(),
     ) -> Result<u64, JournalError> {
-        let bytes = (encoded.len() + RECORD_HEADER_BYTES + GROUP_HEADER_BYTES) as u64;
+        let reservation = self.reserve(encoded.len())?;
+        let queued = self.enqueue(record, encoded, reservation, admitted);
+        queued.await?.wait().await
+    }
+
+    /// Reserves room for a record of `encoded_bytes`.
+    ///
+    /// # Errors
+    /// [`JournalError::Full`]: later. [`JournalError::TooLarge`]: never.
+    pub fn reserve(&self, encoded_bytes: usize) -> Result<Reservation, JournalError> {
+        let bytes = (encoded_bytes + RECORD_HEADER_BYTES + GROUP_HEADER_BYTES) as u64;
         // The other half is enough for the segment that is being written.
         let bytes_max = self.space.bytes_max() / 2;
         if bytes > bytes_max {
             return Err(JournalError::TooLarge { bytes, bytes_max });
         }
-        let reservation = self.space.reserve(bytes)?;
+        Ok(self.space.reserve(bytes)?)
+    }
+
+    /// Queues a record that has its room; the order of the records is that of
+    /// these calls. See [`Journal::append`].
+    ///
+    /// # Errors
+    /// [`JournalError::Stopping`].
+    pub async fn enqueue(
+        &self,
+        record: Record,
+        encoded: Vec<u8>,
+        reservation: Reservation,
+        admitted: impl FnOnce(),
+    ) -> Result<Answer, JournalError> {
         let (reply, answer) = oneshot::channel();
         let append = Append {
             encoded,
@@ -196,8 +235,7 @@ impl Journal {
         let permit = permit.map_err(|_| JournalError::Stopping)?;
         permit.send(Command::Append(Box::new(append)));
         admitted();
-        let seq = answer.await.map_err(|_| JournalError::Stopping)??;
-        Ok(seq)
+        Ok(Answer(answer))
     }
 
     /// Everything below `low_water` is confirmed by the store: segments that

@@ -3,7 +3,7 @@
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 
 use super::names;
-use super::{Ledger, Refusal};
+use super::{Ledger, Refusal, UdpDrop};
 use crate::model::RejectCode;
 
 /// Levels at the time of a scrape.
@@ -47,6 +47,21 @@ pub struct Gauges {
     pub store_up: bool,
     /// Whether the journal takes writes.
     pub journal_writable: bool,
+    /// The UDP receiver; all 0 where there is none.
+    pub udp: UdpGauges,
+}
+
+/// Levels of the UDP receiver, and what the kernel counts for it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UdpGauges {
+    /// Datagrams that the kernel dropped since the sockets were opened.
+    pub kernel_dropped: u64,
+    /// Bytes that wait to be decoded.
+    pub queue_bytes: u64,
+    /// Their bound in bytes.
+    pub queue_bytes_max: u64,
+    /// Bytes that the kernel keeps for each socket.
+    pub receive_buffer_bytes: u64,
 }
 
 /// Registers descriptions, so that `/metrics` carries HELP and TYPE lines.
@@ -86,6 +101,26 @@ pub fn describe() {
         (
             "hourglass_text_fields_skipped_total",
             "Text fields skipped: text is never a number",
+        ),
+        (
+            "hourglass_udp_datagrams_received_total",
+            "Datagrams read: received = decoded + dropped, the kernel's drops apart",
+        ),
+        (
+            "hourglass_udp_bytes_received_total",
+            "Bytes of the datagrams read",
+        ),
+        (
+            "hourglass_udp_datagrams_decoded_total",
+            "Datagrams whose items are counted",
+        ),
+        (
+            "hourglass_udp_datagrams_empty_total",
+            "Datagrams decoded that held nothing",
+        ),
+        (
+            "hourglass_udp_datagrams_dropped_total",
+            "Datagrams dropped, by reason; those of the kernel were never read",
         ),
         (
             names::FLUSH_FENCED_TOTAL,
@@ -137,6 +172,15 @@ pub fn describe() {
         ("hourglass_journal_bytes", "Bytes of the journal on disk"),
         ("hourglass_journal_bytes_max", "Bound of the journal"),
         ("hourglass_journal_segments", "Journal segments on disk"),
+        (
+            "hourglass_udp_queue_bytes",
+            "Bytes of datagrams that wait to be decoded",
+        ),
+        ("hourglass_udp_queue_bytes_max", "Bound of these"),
+        (
+            "hourglass_udp_receive_buffer_bytes",
+            "Bytes that the kernel keeps for each UDP socket",
+        ),
         (
             "hourglass_journal_writable",
             "1 while the journal takes writes",
@@ -209,8 +253,21 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     counter!("hourglass_values_duplicate_total").absolute(s.duplicate_values);
     counter!("hourglass_values_conflict_total").absolute(s.conflict_values);
     counter!("hourglass_text_fields_skipped_total").absolute(ledger.text_fields());
+    let udp = ledger.udp();
+    counter!("hourglass_udp_datagrams_received_total").absolute(udp.received());
+    counter!("hourglass_udp_bytes_received_total").absolute(udp.received_bytes());
+    counter!("hourglass_udp_datagrams_decoded_total").absolute(udp.decoded());
+    counter!("hourglass_udp_datagrams_empty_total").absolute(udp.empty());
+    const DROPPED: &str = "hourglass_udp_datagrams_dropped_total";
+    counter!(DROPPED, "reason" => "kernel").absolute(gauges.udp.kernel_dropped);
+    for reason in UdpDrop::ALL {
+        counter!(DROPPED, "reason" => reason.as_str()).absolute(udp.dropped(reason));
+    }
 
     let whole = |value: u64| value as f64;
+    gauge!("hourglass_udp_queue_bytes").set(whole(gauges.udp.queue_bytes));
+    gauge!("hourglass_udp_queue_bytes_max").set(whole(gauges.udp.queue_bytes_max));
+    gauge!("hourglass_udp_receive_buffer_bytes").set(whole(gauges.udp.receive_buffer_bytes));
     gauge!("hourglass_values_pending").set(whole(s.pending_values));
     gauge!("hourglass_buffer_bytes").set(whole(gauges.buffer_bytes));
     gauge!("hourglass_buffer_bytes_max").set(whole(gauges.buffer_bytes_max));

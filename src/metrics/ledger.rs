@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::UdpLedger;
 use crate::model::RejectCode;
 
 /// Why a whole request was refused; its items are not counted as received.
@@ -62,6 +63,7 @@ pub struct Ledger {
     backlog_values: AtomicU64,
     text_fields: AtomicU64,
     refusals: [AtomicU64; Refusal::ALL.len()],
+    udp: UdpLedger,
 }
 
 /// The ledger at one moment. At rest,
@@ -156,6 +158,12 @@ impl Ledger {
     /// Values the store confirmed.
     pub fn store(&self, values: u64) {
         self.stored_values.fetch_add(values, Relaxed);
+    }
+
+    /// What became of datagrams.
+    #[must_use]
+    pub fn udp(&self) -> &UdpLedger {
+        &self.udp
     }
 
     /// Refused items by code.

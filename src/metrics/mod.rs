@@ -8,6 +8,8 @@
 mod export;
 mod ledger;
 pub mod names;
+mod udp;
 
-pub use export::{Gauges, describe, export};
+pub use export::{Gauges, UdpGauges, describe, export};
 pub use ledger::{Ledger, LedgerSnapshot, Refusal};
+pub use udp::{UdpDrop, UdpLedger};

@@ -6,7 +6,9 @@ mod connection;
 mod http_body;
 mod http_listener;
 mod lent_body;
+mod udp;
 
 pub use body_budget::{BodyBudget, BodyShare};
 pub use http_body::{BodyLimits, ReceiveError, read_body};
 pub use http_listener::{ConnectionLimits, OpenConnections, serve_http};
+pub use udp::{Block, BlockQueue, Most, UdpListener, UdpOptions, UdpReceivers, UdpWatch};

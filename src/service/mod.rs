@@ -12,6 +12,7 @@ mod recorder;
 mod run;
 mod signal;
 mod stores;
+mod udp;
 
 pub use data_dir::{DataDir, DataDirError};
 pub use run::{ServiceError, serve};

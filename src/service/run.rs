@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::known_sensors::learn_known_sensors;
+use super::udp::{self, Udp};
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
 use crate::apply::{Applier, Progress};
@@ -38,6 +39,14 @@ pub enum ServiceError {
     /// The listener.
     #[error("cannot listen on {address}: {source}; is another process there?")]
     Listen {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The UDP sockets or their threads.
+    #[error("cannot take datagrams on udp://{address}: {source}; is another process there?")]
+    ListenUdp {
         /// Where.
         address: std::net::SocketAddr,
         /// Why.
@@ -84,6 +93,7 @@ struct Running {
     flusher: JoinHandle<()>,
     sensors: JoinHandle<()>,
     http: JoinHandle<()>,
+    udp: Udp,
     writer: WriterThread,
     saver: SaverThread,
     stop_flusher: CancellationToken,
@@ -107,6 +117,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
         () = running.saver.ended() => Some(ServiceError::Died("log of idempotency keys")),
+        died = running.udp.died() => Some(died),
         _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
     };
     match failure {
@@ -127,6 +138,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| ServiceError::Listen { address, source })?;
     let address = listener.local_addr().unwrap_or(address);
+    let udp = udp::bind(&settings.udp)?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let ledger = Arc::new(Ledger::default());
@@ -178,6 +190,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&progress),
     );
+    let udp = Udp::start(udp, &settings.udp, ingest.clone(), &ledger, &clock)?;
     let bodies = BodyBudget::new(settings.server.bodies_bytes_max);
     let parts = ApiParts {
         settings,
@@ -193,6 +206,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         phase: Arc::new(Phase::default()),
         bodies,
         connections: OpenConnections::default(),
+        udp: udp.watch(),
         prometheus,
     };
     let (stop_flusher, stop_http, deadline) = (
@@ -235,6 +249,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         flusher,
         sensors,
         http,
+        udp,
         writer,
         saver,
         stop_flusher,
@@ -311,7 +326,10 @@ impl Running {
                 deadline.cancel();
             }
         });
-        or_deadline(&deadline, self.parts.phase.stop_ingest()).await;
+        tokio::join!(
+            or_deadline(&deadline, self.parts.phase.stop_ingest()),
+            self.udp.stop(&deadline),
+        );
         self.sensors.abort();
         self.stop_flusher.cancel();
         if self.flusher.await.is_err() {

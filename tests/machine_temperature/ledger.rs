@@ -22,13 +22,7 @@ pub(super) struct Ledger {
 
 /// The samples of the page, by name with labels as printed.
 pub(super) async fn samples(server: &Hourglass) -> BTreeMap<String, f64> {
-    let (status, page) = server.get_text("/metrics").await;
-    assert_eq!(status, 200);
-    let lines = page.lines().filter(|line| !line.starts_with('#'));
-    let samples = lines.filter_map(|line| line.rsplit_once(' '));
-    samples
-        .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
-        .collect()
+    server.samples().await
 }
 
 impl Ledger {

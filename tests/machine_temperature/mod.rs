@@ -7,9 +7,10 @@
 //! - [`send`]: batches over kept connections.
 //! - the claims, the same for each store: [`orders`], [`kills`],
 //!   [`closing_clients`], [`mid_flight`], [`metrics_page`]; [`documents`] is
-//!   of MongoDB alone.
+//!   of MongoDB alone, [`datagrams`] is over UDP.
 
 mod closing_clients;
+mod datagrams;
 mod documents;
 mod embedded;
 mod kills;

@@ -1,7 +1,9 @@
 //! A running `hourglass serve`: the real binary, its own data directory, a
 //! port of its own, and what it logs.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -41,6 +43,12 @@ impl Start {
     pub(crate) fn set(mut self, key: &str, value: &str) -> Self {
         self.variables
             .push((format!("HOURGLASS__{key}"), value.into()));
+        self
+    }
+
+    /// Taking datagrams on `address`; port 0 takes any free one.
+    pub(crate) fn udp(mut self, address: &str) -> Self {
+        self.arguments.extend(["--udp".into(), address.into()]);
         self
     }
 
@@ -125,6 +133,16 @@ impl Hourglass {
         self.base.trim_start_matches("http://")
     }
 
+    /// Where it takes datagrams, by its log.
+    pub(crate) fn udp(&self) -> SocketAddr {
+        let log = self.log();
+        let said = log
+            .iter()
+            .find_map(|line| line.split_once("taking datagrams on udp://"));
+        let (_, rest) = said.expect("it takes no datagrams");
+        rest.split('"').next().unwrap().parse().unwrap()
+    }
+
     /// The HTTP client.
     pub(crate) fn http(&self) -> &reqwest::Client {
         &self.http
@@ -182,6 +200,48 @@ impl Hourglass {
         line.unwrap_or_else(|| panic!("no sample {sample} in\n{page}"))
     }
 
+    /// All samples of `/metrics`, by name with labels as printed.
+    pub(crate) async fn samples(&self) -> BTreeMap<String, f64> {
+        let (status, page) = self.get_text("/metrics").await;
+        assert_eq!(status, 200);
+        let lines = page.lines().filter(|line| !line.starts_with('#'));
+        let samples = lines.filter_map(|line| line.rsplit_once(' '));
+        samples
+            .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
+            .collect()
+    }
+
+    /// Stops all its threads where they are, as SIGSTOP does, until
+    /// [`Hourglass::thaw`].
+    pub(crate) fn freeze(&self) {
+        self.signal("STOP");
+        let end = Instant::now() + PATIENCE;
+        // The signal returns before all threads have stopped.
+        while !self.is_frozen() {
+            assert!(Instant::now() < end, "it does not stop");
+            std::thread::yield_now();
+        }
+    }
+
+    fn is_frozen(&self) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        // proc_pid_stat(5): the state stands behind the name in parentheses.
+        let is_stopped = |stat: String| {
+            let state = stat.rsplit_once(") ");
+            state.is_some_and(|(_, rest)| rest.starts_with('T'))
+        };
+        let mut stats = threads.filter_map(|thread| {
+            // A thread may end meanwhile.
+            std::fs::read_to_string(thread.ok()?.path().join("stat")).ok()
+        });
+        stats.all(is_stopped)
+    }
+
+    /// Lets a frozen process go on.
+    pub(crate) fn thaw(&self) {
+        self.signal("CONT");
+    }
+
     /// Waits until a line logged since the last wait contains `part`, and
     /// returns it.
     pub(crate) fn wait_for_log(&self, part: &str) -> String {
@@ -209,14 +269,23 @@ impl Hourglass {
 
     /// Sends SIGTERM.
     pub(crate) fn signal_stop(&self) {
-        let kill = format!("kill -TERM {}", self.child.id());
+        self.signal("TERM");
+    }
+
+    fn signal(&self, signal: &str) {
+        let kill = format!("kill -{signal} {}", self.child.id());
         let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert!(status.success());
     }
 
     /// Sends SIGTERM and waits for its end: the exit status and the log.
-    pub(crate) fn stop(mut self) -> (ExitStatus, Vec<String>) {
+    pub(crate) fn stop(self) -> (ExitStatus, Vec<String>) {
         self.signal_stop();
+        self.stopped()
+    }
+
+    /// Waits for the end that was signalled: the exit status and the log.
+    pub(crate) fn stopped(mut self) -> (ExitStatus, Vec<String>) {
         let status = self.wait();
         // Standard error ends with the process; the reader drains it first.
         while self.lines.recv_timeout(PATIENCE).is_ok() {}

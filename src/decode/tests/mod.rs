@@ -1,6 +1,7 @@
 //! Whole bodies through the decoders.
 
 mod bodies;
+mod datagrams;
 mod items;
 mod lines;
 mod properties;

@@ -9,5 +9,5 @@ COPY --from=build /src/target/release/hourglass /usr/local/bin/hourglass
 USER hourglass
 WORKDIR /var/lib/hourglass
 VOLUME /var/lib/hourglass
-EXPOSE 8080
+EXPOSE 8080 8094/udp
 ENTRYPOINT ["hourglass"]

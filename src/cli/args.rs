@@ -28,7 +28,7 @@ Exit codes:
   2  wrong usage or configuration
   3  verify found differences";
 
-/// Takes sensor readings over HTTP, keeps them in hourly buckets, answers queries.
+/// Takes sensor readings over HTTP and UDP, keeps them in hourly buckets, answers queries.
 ///
 /// Readings are durable when they are accepted, and in the next query. The store
 /// is inside the process, or a MongoDB deployment. Without a command hourglass

@@ -11,4 +11,4 @@ mod udp;
 pub use body_budget::{BodyBudget, BodyShare};
 pub use http_body::{BodyLimits, ReceiveError, read_body};
 pub use http_listener::{ConnectionLimits, OpenConnections, serve_http};
-pub use udp::{Block, BlockQueue, Most, UdpListener, UdpOptions, UdpReceivers, UdpWatch};
+pub use udp::{Block, BlockQueue, Most, UdpListener, UdpOptions, UdpReceivers, UdpWatch, give_way};

@@ -10,12 +10,13 @@ use toml::{Table, Value};
 use super::{quoted, read};
 
 /// Bounds whose keys do not end as bounds do.
-const OTHER_BOUNDS: [&str; 5] = [
+const OTHER_BOUNDS: [&str; 6] = [
     "buffer.conflicts_kept",
     "ingest.max_future",
     "ingest.min_time",
     "query.limit_default",
     "shutdown.grace",
+    "udp.receive_buffer",
 ];
 
 fn cells(row: &str) -> Vec<String> {

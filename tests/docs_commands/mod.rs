@@ -13,10 +13,14 @@ use std::process::{Command, Output, Stdio};
 
 use blocks::{Step, steps};
 
+use crate::support::eventually::eventually;
 use crate::support::hourglass::{Hourglass, Start};
 
 /// The address in the documents: the default one.
 const ADDRESS: &str = "127.0.0.1:8080";
+
+/// Where datagrams go in the documents: the default port, as `bash` writes it.
+const UDP: &str = "/dev/udp/127.0.0.1/8094";
 
 /// Commands that are not run here, and why.
 const NOT_RUN: [(&str, &str); 2] = [
@@ -73,8 +77,10 @@ fn run(command: &str, folder: &Path, hourglass: &Hourglass) -> Output {
             shell.env_remove(name);
         }
     }
+    let udp = format!("/dev/udp/127.0.0.1/{}", hourglass.udp().port());
+    let command = command.replace(ADDRESS, hourglass.address());
     shell
-        .args(["-eu", "-c", &command.replace(ADDRESS, hourglass.address())])
+        .args(["-eu", "-c", &command.replace(UDP, &udp)])
         .env("PATH", format!("{}:{path}", binary.display()))
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -82,8 +88,15 @@ fn run(command: &str, folder: &Path, hourglass: &Hourglass) -> Output {
         .unwrap()
 }
 
-#[test]
-fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
+/// Waits until all of `sent` datagrams are in every query: nobody answers them.
+async fn until_taken(hourglass: &Hourglass, sent: u64) {
+    let decoded = "hourglass_udp_datagrams_decoded_total";
+    let is_taken = async || (hourglass.metric(decoded).await as u64 == sent).then_some(());
+    eventually("datagrams are taken", is_taken).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
     let mut commands = 0;
     for document in documents() {
         let name = document.display();
@@ -94,7 +107,8 @@ fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
         // The data directory of a service that was stopped.
         let stopped = Start::on(&folder.path().join("data")).start();
         assert!(stopped.stop().0.success());
-        let hourglass = Start::on(data.path()).start();
+        let hourglass = Start::on(data.path()).udp("127.0.0.1:0").start();
+        let mut datagrams = 0;
         for Step {
             line,
             command,
@@ -112,6 +126,10 @@ fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
             if let Some(output) = output {
                 let fault = shown::fault(&output, &printed);
                 assert_eq!(fault, None, "{what}");
+            }
+            if command.contains(UDP) {
+                datagrams += 1;
+                until_taken(&hourglass, datagrams).await;
             }
             commands += 1;
         }

@@ -13,18 +13,18 @@ use super::{DatagramBatch, Refusals};
 use crate::decode::TimeUnit;
 use crate::journal::{Answer, AppendError, JournalError, JournalState, Record, Reservation};
 use crate::metrics::UdpDrop;
-use crate::receive::{Block, BlockQueue, Most};
+use crate::receive::{Block, BlockQueue, Most, give_way};
 
-/// What is decoded into one batch at most: larger ones make no sync cheaper, and
-/// stamps and bounds of time stay near the receipt.
+/// What is decoded into one batch at most. Whoever posts over HTTP waits for the
+/// batches before it, so they are short: a few milliseconds each.
 const BATCH: Most = Most {
-    datagrams: 20_000,
+    datagrams: 5_000,
     bytes: 4 << 20,
     span_us: 1_000_000,
 };
 
 /// Batches that the journal has and has not answered; further ones wait.
-const UNDER_WAY_MAX: usize = 4;
+const UNDER_WAY_MAX: usize = 2;
 
 /// Pause before a journal without room is tried again.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -62,6 +62,7 @@ impl DatagramThread {
         std::thread::Builder::new()
             .name("udp-decode".into())
             .spawn(move || {
+                give_way();
                 worker.run();
                 drop(end);
             })?;

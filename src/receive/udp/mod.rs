@@ -14,11 +14,13 @@
 
 mod block;
 mod kernel_drops;
+mod priority;
 mod queue;
 mod receiver;
 mod socket;
 
 pub use block::Block;
+pub use priority::give_way;
 pub use queue::{BlockQueue, Most};
 pub use receiver::{UdpReceivers, UdpWatch};
 pub use socket::{UdpListener, UdpOptions};

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::block::Gathering;
 use super::kernel_drops::KernelDrops;
-use super::{BlockQueue, UdpListener};
+use super::{BlockQueue, UdpListener, give_way};
 use crate::clock::Clock;
 use crate::metrics::{Ledger, UdpDrop};
 
@@ -108,6 +108,7 @@ impl UdpReceivers {
             std::thread::Builder::new()
                 .name(format!("udp-{number}"))
                 .spawn(move || {
+                    give_way();
                     if let Err(error) = receiver.run() {
                         tracing::error!(%error, "datagrams cannot be received any more");
                     }

@@ -5,7 +5,9 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use hourglass::decode::{DecodeContext, Gate, LineMapping, LineOptions, TextOnly, TimeUnit};
+use hourglass::decode::{
+    CsvColumns, DecodeContext, Gate, LineMapping, LineOptions, TextOnly, TimeUnit,
+};
 use hourglass::model::{MeasureName, Micros, SensorId};
 
 const LINES: usize = 5000;
@@ -165,5 +167,42 @@ fn json_array_peer_serde_json(bencher: Bencher<'_, '_>, measures: usize) {
             serde_json::from_str(black_box(&body)).expect("the body is sound");
         assert_eq!(items.len(), LINES);
         items.len()
+    });
+}
+
+fn csv_body(measures: usize) -> String {
+    let rows = body(measures, |sensor, at, values| {
+        let cells = join(values, |_, value| value.to_string());
+        format!("S{sensor},{at},{cells}\n")
+    });
+    format!("sensorId,ts,{}\n{rows}", NAMES[..measures].join(","))
+}
+
+#[divan::bench(args = [1, 3])]
+fn csv(bencher: Bencher<'_, '_>, measures: usize) {
+    let body = csv_body(measures);
+    let (columns, context) = (CsvColumns::by_name(), context(None));
+    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
+        let read = |body: &[u8]| hourglass::decode::csv(body, &context, &columns, &mut Open);
+        let decoded = read(black_box(body.as_bytes())).expect("the header is sound");
+        assert_eq!(decoded.batch.len(), LINES);
+        decoded
+    });
+}
+
+#[divan::bench(args = [1, 3])]
+fn csv_peer_csv(bencher: Bencher<'_, '_>, measures: usize) {
+    let body = csv_body(measures);
+    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
+        let mut reader = ::csv::Reader::from_reader(black_box(body.as_bytes()));
+        let mut row = ::csv::ByteRecord::new();
+        let mut cells = 0;
+        while reader
+            .read_byte_record(&mut row)
+            .expect("the body is sound")
+        {
+            cells += row.len();
+        }
+        assert_eq!(cells, LINES * (measures + 2));
     });
 }

@@ -5,7 +5,9 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use hourglass::decode::{DecodeContext, Gate, LineMapping, LineOptions, TextOnly, TimeUnit};
+use hourglass::decode::{
+    CsvColumns, DecodeContext, Gate, LineMapping, LineOptions, TextOnly, TimeUnit,
+};
 use hourglass::model::{MeasureName, Micros, SensorId};
 
 const LINES: usize = 5000;
@@ -142,6 +144,42 @@ fn ndjson(bencher: Bencher<'_, '_>, measures: usize) {
         let decoded = hourglass::decode::ndjson(black_box(body.as_bytes()), &context, &mut Open);
         assert_eq!(decoded.batch.len(), LINES);
         decoded
+    });
+}
+
+fn table_body(measures: usize) -> String {
+    let header = format!("sensor,ts,{}\n", NAMES[..measures].join(","));
+    header
+        + &body(measures, |sensor, at, values| {
+            let cells = join(values, |_, value| value.to_string());
+            format!("S{sensor},{at},{cells}\n")
+        })
+}
+
+#[divan::bench(args = [1, 3])]
+fn csv(bencher: Bencher<'_, '_>, measures: usize) {
+    let body = table_body(measures);
+    let columns = CsvColumns::by_name();
+    let context = context(None);
+    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
+        let read = |body: &[u8]| hourglass::decode::csv(body, &context, &columns, &mut Open);
+        let decoded = read(black_box(body.as_bytes())).expect("the header is sound");
+        assert_eq!(decoded.batch.len(), LINES);
+        decoded
+    });
+}
+
+#[divan::bench(args = [1, 3])]
+fn csv_peer_csv(bencher: Bencher<'_, '_>, measures: usize) {
+    let body = table_body(measures);
+    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
+        let mut reader = ::csv::Reader::from_reader(black_box(body.as_bytes()));
+        let mut record = ::csv::StringRecord::new();
+        let mut cells = 0;
+        while reader.read_record(&mut record).expect("the body is sound") {
+            cells += record.len();
+        }
+        assert_eq!(cells, LINES * (measures + 2));
     });
 }
 

@@ -147,6 +147,42 @@ fn ndjson(bencher: Bencher<'_, '_>, measures: usize) {
     });
 }
 
+fn table_body(measures: usize) -> String {
+    let header = format!("sensor,ts,{}\n", NAMES[..measures].join(","));
+    header
+        + &body(measures, |sensor, at, values| {
+            let cells = join(values, |_, value| value.to_string());
+            format!("S{sensor},{at},{cells}\n")
+        })
+}
+
+#[divan::bench(args = [1, 3])]
+fn csv(bencher: Bencher<'_, '_>, measures: usize) {
+    let body = table_body(measures);
+    let columns = CsvColumns::by_name();
+    let context = context(None);
+    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
+        let read = |body: &[u8]| hourglass::decode::csv(body, &context, &columns, &mut Open);
+        let decoded = read(black_box(body.as_bytes())).expect("the header is sound");
+        assert_eq!(decoded.batch.len(), LINES);
+        decoded
+    });
+}
+
+#[divan::bench(args = [1, 3])]
+fn csv_peer_csv(bencher: Bencher<'_, '_>, measures: usize) {
+    let body = table_body(measures);
+    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
+        let mut reader = ::csv::Reader::from_reader(black_box(body.as_bytes()));
+        let mut record = ::csv::StringRecord::new();
+        let mut cells = 0;
+        while reader.read_record(&mut record).expect("the body is sound") {
+            cells += record.len();
+        }
+        assert_eq!(cells, LINES * (measures + 2));
+    });
+}
+
 /// An item as a program that knows its fields would read it.
 #[derive(serde::Deserialize)]
 #[expect(dead_code, reason = "reading them is what is measured")]
@@ -167,42 +203,5 @@ fn json_array_peer_serde_json(bencher: Bencher<'_, '_>, measures: usize) {
             serde_json::from_str(black_box(&body)).expect("the body is sound");
         assert_eq!(items.len(), LINES);
         items.len()
-    });
-}
-
-fn csv_body(measures: usize) -> String {
-    let rows = body(measures, |sensor, at, values| {
-        let cells = join(values, |_, value| value.to_string());
-        format!("S{sensor},{at},{cells}\n")
-    });
-    format!("sensorId,ts,{}\n{rows}", NAMES[..measures].join(","))
-}
-
-#[divan::bench(args = [1, 3])]
-fn csv(bencher: Bencher<'_, '_>, measures: usize) {
-    let body = csv_body(measures);
-    let (columns, context) = (CsvColumns::by_name(), context(None));
-    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
-        let read = |body: &[u8]| hourglass::decode::csv(body, &context, &columns, &mut Open);
-        let decoded = read(black_box(body.as_bytes())).expect("the header is sound");
-        assert_eq!(decoded.batch.len(), LINES);
-        decoded
-    });
-}
-
-#[divan::bench(args = [1, 3])]
-fn csv_peer_csv(bencher: Bencher<'_, '_>, measures: usize) {
-    let body = csv_body(measures);
-    bencher.counter(ItemsCount::new(LINES)).bench_local(|| {
-        let mut reader = ::csv::Reader::from_reader(black_box(body.as_bytes()));
-        let mut row = ::csv::ByteRecord::new();
-        let mut cells = 0;
-        while reader
-            .read_byte_record(&mut row)
-            .expect("the body is sound")
-        {
-            cells += row.len();
-        }
-        assert_eq!(cells, LINES * (measures + 2));
     });
 }

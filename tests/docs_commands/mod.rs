@@ -112,7 +112,10 @@ async fn every_command_in_the_documents_runs_and_shows_what_is_shown() {
         let text = std::fs::read_to_string(&document).unwrap();
         let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         // Files that commands name lie where they lie in the repository.
-        std::os::unix::fs::symlink(root().join("config"), folder.path().join("config")).unwrap();
+        std::fs::create_dir(folder.path().join("tests")).unwrap();
+        for named in ["config", "tests/data"] {
+            std::os::unix::fs::symlink(root().join(named), folder.path().join(named)).unwrap();
+        }
         // The data directory of a service that was stopped.
         let stopped = Start::on(&folder.path().join("data")).start();
         assert!(stopped.stop().0.success());

@@ -1,3 +1,5 @@
+//! Chunks of texts, fed in any pieces.
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

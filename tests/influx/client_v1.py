@@ -67,7 +67,7 @@ def unavailable(client, prefix):
             client.write_points(points, time_precision="s")
             break
         except InfluxDBServerError as error:
-            print(str(error), flush=True)
+            print(json.dumps(json.loads(error.args[0])))
             # The test says when there is room again.
             sys.stdin.readline()
     print("written")

@@ -88,7 +88,9 @@ def unavailable(address, prefix):
         except ApiException as error:
             told = {"status": error.status, "retry_after": error.retry_after, "message": error.message}
             print(json.dumps(told))
-    retries = WritesRetry(total=5, retry_interval=1, retry_callback=lambda error: print("again"))
+    retries = WritesRetry(
+        total=5, retry_interval=1, retry_callback=lambda error: print("again"), allowed_methods=["POST"]
+    )
     with InfluxDBClient(url=address, token="t", org="acme", retries=retries) as client:
         client.write_api(write_options=SYNCHRONOUS).write(bucket="plant", record=record)
     print("written")

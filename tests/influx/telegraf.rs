@@ -111,7 +111,7 @@ async fn what_telegraf_writes_is_read_back_by_either_output() {
         assert_eq!(hourglass.metric("hourglass_sensors").await, 6.0);
         assert_eq!(
             hourglass.metric("hourglass_values_duplicate_total").await,
-            12.0
+            13.0
         );
     }
 }

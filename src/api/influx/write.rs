@@ -47,6 +47,11 @@ async fn write(
     Credentials::read(dialect, &headers, &params)?;
     let unit = dialect.unit(params.get("precision"));
     let unit = unit.map_err(|error| InfluxError::invalid(dialect, error))?;
+    // Part of what an idempotency key belongs to.
+    let route = match dialect {
+        Dialect::V1 => "write",
+        Dialect::V2 => "api/v2/write",
+    };
     let how = Intake {
         // Agents send lines of text beside those of numbers, and would send the
         // whole batch in vain for each.
@@ -55,11 +60,6 @@ async fn write(
         unit_parameter: "precision",
     };
     let told = |problem: Problem| InfluxError::of(dialect, problem);
-    // Part of what a key belongs to: these stay as they are.
-    let route = match dialect {
-        Dialect::V1 => "influx v1",
-        Dialect::V2 => "influx v2",
-    };
     let request = keyed_request(&headers, route).map_err(told)?;
     let received = receive_readings(state, &headers, body).await;
     let ReadingsBody { bytes, token } = received.map_err(told)?;

@@ -220,6 +220,18 @@ async fn answers_and_refusals_are_as_described() {
             headers: &[("content-encoding", "br")],
             ..influx("/write", "", LINES, 415)
         },
+        Case {
+            headers: &[("idempotency-key", "w-1")],
+            ..influx("/write", "?precision=s", LINE, 204)
+        },
+        Case {
+            headers: &[("idempotency-key", "w-1")],
+            ..influx("/write", "?precision=ms", LINE, 422)
+        },
+        Case {
+            headers: &[("idempotency-key", "")],
+            ..influx("/write", "", LINE, 400)
+        },
         influx("/write", "?precision=s", LINE, 204),
         influx("/write", "", "", 204),
         influx("/api/v2/write", "", LINES, 400),
@@ -232,6 +244,10 @@ async fn answers_and_refusals_are_as_described() {
         Case {
             headers: &[("content-encoding", "br")],
             ..influx("/api/v2/write", "", LINES, 415)
+        },
+        Case {
+            headers: &[("idempotency-key", "w-1")],
+            ..influx("/api/v2/write", "?precision=s", LINE, 422)
         },
         influx("/api/v2/write", "?precision=s", LINE, 204),
         influx("/api/v2/write", "", "", 204),

@@ -2,17 +2,22 @@
 
 use super::counts::Counts;
 use super::{HOUR, readings, send, sender, start};
+use crate::support::eventually::eventually;
 
 #[tokio::test]
 async fn two_workers_share_a_port_and_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let server = start(dir.path()).set("UDP__WORKERS", "2").start();
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
-    let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
-    let mut names: Vec<_> = names.map(|name| name.unwrap().trim().to_owned()).collect();
-    names.retain(|name| name.starts_with("udp-"));
-    names.sort();
-    assert_eq!(names, ["udp-0", "udp-1", "udp-decode"]);
+    // A thread has its own name once it runs.
+    let named = async || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
+        let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
+        let mut names: Vec<_> = names.map(|name| name.unwrap().trim().to_owned()).collect();
+        names.retain(|name| name.starts_with("udp-"));
+        names.sort();
+        (names == ["udp-0", "udp-1", "udp-decode"]).then_some(())
+    };
+    eventually("two sockets are read, and one thread decodes", named).await;
 
     let port = format!(":{:04X} ", server.udp().port());
     let table = std::fs::read_to_string("/proc/net/udp").unwrap();

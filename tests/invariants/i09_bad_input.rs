@@ -10,36 +10,21 @@ use std::time::Duration;
 
 use hourglass::buffer::Buffer;
 use hourglass::config::BufferSettings;
-use hourglass::decode::{DecodeContext, Decoded, Gate, Rejections, json, ndjson};
+use hourglass::decode::{DecodeContext, Decoded, Rejections, json, ndjson};
 use hourglass::journal::Record;
 use hourglass::metrics::Ledger;
-use hourglass::model::{MeasureName, Micros, RejectCode, SensorId};
+use hourglass::model::{Micros, RejectCode};
 use hourglass::store::WriterId;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::cases;
 use crate::model::action::EPOCH;
+use crate::support::gate::OpenGate;
 
-/// All stamps are one, so that an item does not depend on those before it.
-pub(super) struct OneStamp;
-
-impl Gate for OneStamp {
-    fn next(&mut self) -> Micros {
-        Micros::new(EPOCH).unwrap()
-    }
-
-    fn admit(&mut self, _: &SensorId) -> Result<(), usize> {
-        Ok(())
-    }
-
-    fn admit_measures(
-        &mut self,
-        _: &SensorId,
-        _: &mut dyn Iterator<Item = &MeasureName>,
-    ) -> Result<(), usize> {
-        Ok(())
-    }
+/// No item depends on those before it.
+pub(super) fn gate() -> OpenGate {
+    OpenGate(Micros::new(EPOCH).unwrap())
 }
 
 pub(super) fn context() -> DecodeContext {
@@ -53,7 +38,7 @@ pub(super) fn context() -> DecodeContext {
 }
 
 fn read_ndjson(body: &[u8]) -> Decoded {
-    ndjson(body, &context(), &mut OneStamp)
+    ndjson(body, &context(), &mut gate())
 }
 
 /// Sensor, instant and values of each accepted reading.
@@ -227,7 +212,7 @@ proptest! {
     #[test]
     fn i09_any_bytes_are_answered(body in vec(any::<u8>(), 0..300)) {
         check(&read_ndjson(&body))?;
-        match json(&body, &context(), &mut OneStamp) {
+        match json(&body, &context(), &mut gate()) {
             Ok(decoded) => check(&decoded)?,
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
@@ -247,7 +232,7 @@ proptest! {
         items in vec(prop_oneof![good(), any_json()], 1..12),
         is_wrapped in any::<bool>(),
     ) {
-        let read = |body: String| json(body.as_bytes(), &context(), &mut OneStamp);
+        let read = |body: String| json(body.as_bytes(), &context(), &mut gate());
         let alone = items.iter().map(|item| read(format!("[{item}]")).unwrap());
         let body = format!("[{}]", items.join(","));
         let body = if is_wrapped { format!("{{\"readings\":{body}}}") } else { body };
@@ -258,7 +243,7 @@ proptest! {
     #[test]
     fn i09_damaged_json_is_read_as_json_or_refused_whole(items in vec(damaged(), 1..5)) {
         let body = [b"[", &items.join(&b","[..])[..], b"]"].concat();
-        match json(&body, &context(), &mut OneStamp) {
+        match json(&body, &context(), &mut gate()) {
             Ok(decoded) => {
                 check(&decoded)?;
                 let parsed: Result<&serde_json::value::RawValue, _> = serde_json::from_slice(&body);

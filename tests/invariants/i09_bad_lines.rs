@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::cases;
-use super::i09_bad_input::{Damage, OneStamp, compare, context, damage_by, rows};
+use super::i09_bad_input::{Damage, compare, context, damage_by, gate, rows};
 use crate::model::action::EPOCH;
 
 fn read(body: &[u8]) -> Decoded {
@@ -21,7 +21,7 @@ fn read(body: &[u8]) -> Decoded {
         mapping: &mapping,
         text_only: TextOnly::Refuse,
     };
-    line_protocol(body, &context(), options, &mut OneStamp)
+    line_protocol(body, &context(), options, &mut gate())
 }
 
 fn good() -> impl Strategy<Value = String> {

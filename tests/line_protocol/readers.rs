@@ -1,8 +1,10 @@
 //! A line as each of the two decoders reads it, in one form.
 
-use hourglass::decode::{DecodeContext, Gate, LineMapping, LineOptions, TextOnly, TimeUnit};
-use hourglass::model::{MeasureName, Micros, SensorId};
+use hourglass::decode::{DecodeContext, LineMapping, LineOptions, TextOnly, TimeUnit};
+use hourglass::model::Micros;
 use influxdb_line_protocol::{FieldValue, ParsedLine, parse_lines};
+
+use crate::support::gate::OpenGate;
 
 /// What a line says. Numbers by bits; text fields are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,26 +19,6 @@ pub(super) struct Content {
 
 /// The stamp of a line without a time.
 const STAMP: i64 = 77;
-
-struct Open;
-
-impl Gate for Open {
-    fn next(&mut self) -> Micros {
-        Micros::new(STAMP).unwrap()
-    }
-
-    fn admit(&mut self, _: &SensorId) -> Result<(), usize> {
-        Ok(())
-    }
-
-    fn admit_measures(
-        &mut self,
-        _: &SensorId,
-        _: &mut dyn Iterator<Item = &MeasureName>,
-    ) -> Result<(), usize> {
-        Ok(())
-    }
-}
 
 /// The only line of `text` as this project reads it; `Ok(None)` where it holds
 /// only text fields, and else why it is refused.
@@ -58,7 +40,8 @@ pub(super) fn ours(text: &str) -> Result<Option<Content>, String> {
         mapping: &mapping,
         text_only: TextOnly::Skip,
     };
-    let decoded = hourglass::decode::line_protocol(text.as_bytes(), &context, options, &mut Open);
+    let mut gate = OpenGate(context.received_at);
+    let decoded = hourglass::decode::line_protocol(text.as_bytes(), &context, options, &mut gate);
     if let Some(rejection) = decoded.rejections.first().first() {
         return Err(format!("{}: {}", rejection.code, rejection.detail));
     }

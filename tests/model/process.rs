@@ -7,19 +7,20 @@ use hourglass::apply::{Applier, Progress, Turn};
 use hourglass::buffer::Buffer;
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::BufferSettings;
-use hourglass::decode::{self, DecodeContext, Decoded, Gate, LineMapping, LineOptions, TextOnly};
+use hourglass::decode::{self, DecodeContext, Decoded, LineMapping, LineOptions, TextOnly};
 use hourglass::flush::low_water;
 use hourglass::journal::disk::Disk;
 use hourglass::journal::tail::{Tail, TailRecord};
 use hourglass::journal::{AppendError, Log, Record, Recovered, Space};
 use hourglass::metrics::Ledger;
-use hourglass::model::{MeasureName, Micros, SensorId};
+use hourglass::model::Micros;
 use hourglass::query::Query;
 use hourglass::store::Store;
 use hourglass::store::WriterId;
 use tokio::sync::oneshot;
 
 use super::action::{Body, Item, Setup};
+use crate::support::gate::OpenGate;
 use crate::support::sim_disk::SimDisk;
 use crate::support::sim_store::SimStore;
 
@@ -37,27 +38,6 @@ pub(crate) struct Process {
     held: Option<TailRecord>,
     waiting: BTreeMap<u64, oneshot::Receiver<Answer>>,
     clock: Arc<ManualClock>,
-}
-
-/// Items of the model all have a time of their own.
-struct NoStamps;
-
-impl Gate for NoStamps {
-    fn next(&mut self) -> Micros {
-        unreachable!("every item has its own time")
-    }
-
-    fn admit(&mut self, _: &SensorId) -> Result<(), usize> {
-        Ok(())
-    }
-
-    fn admit_measures(
-        &mut self,
-        _: &SensorId,
-        _: &mut dyn Iterator<Item = &MeasureName>,
-    ) -> Result<(), usize> {
-        Ok(())
-    }
 }
 
 /// A body through the decoder: as JSON, or as line protocol, where readings come
@@ -99,14 +79,23 @@ pub(crate) fn decoded(body: &Body, received_at: Micros) -> Decoded {
             text_only: TextOnly::Refuse,
         };
         let body = lines.join("\n");
-        return decode::line_protocol(body.as_bytes(), &context, options, &mut NoStamps);
+        return decode::line_protocol(
+            body.as_bytes(),
+            &context,
+            options,
+            &mut OpenGate(received_at),
+        );
     }
     let items: Vec<String> = body.iter().map(text).collect();
     if items.len().is_multiple_of(2) {
-        decode::ndjson(items.join("\n").as_bytes(), &context, &mut NoStamps)
+        decode::ndjson(
+            items.join("\n").as_bytes(),
+            &context,
+            &mut OpenGate(received_at),
+        )
     } else {
         let body = format!("[{}]", items.join(","));
-        decode::json(body.as_bytes(), &context, &mut NoStamps).unwrap()
+        decode::json(body.as_bytes(), &context, &mut OpenGate(received_at)).unwrap()
     }
 }
 

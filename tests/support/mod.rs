@@ -1,6 +1,7 @@
 //! What tests need around the product: processes, servers, disks, data.
 
 pub(crate) mod eventually;
+pub(crate) mod gate;
 pub(crate) mod hourglass;
 pub(crate) mod machine_temperature;
 pub(crate) mod mongod;

@@ -67,6 +67,10 @@ pub(super) struct ImportFlags {
     /// Sends about so much at once
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size)]
     chunk_bytes: usize,
+    /// Has everything stored, also what the server remembers from an import of the
+    /// last 24 h: after its store was emptied or restored
+    #[arg(long)]
+    again: bool,
     /// Writes all rejections that the server names here, one JSON object a line
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
@@ -133,6 +137,7 @@ impl ImportFlags {
             unit: self.unit,
             retry_for: self.retry_for,
             chunk_bytes: self.chunk_bytes,
+            again: self.again,
             rejects: self.rejects,
         })
     }

@@ -21,6 +21,9 @@ pub struct ImportOptions {
     pub retry_for: Duration,
     /// Bytes from which on a chunk ends with its item.
     pub chunk_bytes: usize,
+    /// Whether the server shall take what it remembers as sent: its store may have
+    /// lost it since. Lines without a time are stored once more then.
+    pub again: bool,
     /// Where rejections are written, one JSON object a line.
     pub rejects: Option<PathBuf>,
 }
@@ -212,6 +215,7 @@ mod tests {
             unit: Some("ms".to_owned()),
             retry_for: Duration::ZERO,
             chunk_bytes: 1,
+            again: false,
             rejects: None,
         };
         assert_eq!(options.query(FileFormat::NdJson), "format=ndjson&unit=ms");

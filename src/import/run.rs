@@ -9,7 +9,7 @@ use super::input::Input;
 use super::outcome::{Outcome, Reject};
 use super::progress::Progress;
 use super::rejects::RejectsFile;
-use super::sender::{Sender, Sent, key};
+use super::sender::{Sender, Sent};
 use super::{
     Chunk, Chunker, Cutter, FileFormat, ImportOptions, InputError, ItemTooLong, SendError, Source,
     Summary,
@@ -81,7 +81,7 @@ fn import(options: &ImportOptions, summary: &mut Summary) -> Result<(), ImportEr
     };
     let mut rejects = RejectsFile::create(options.rejects.as_deref()).map_err(rejects_failed)?;
     let mut progress = Progress::start(bytes_total);
-    let sender = Sender::new(&options.to, options.retry_for);
+    let sender = Sender::new(&options.to, options.retry_for, options.again);
     // One chunk waits while one is sent and one is read.
     let (pieces, read) = sync_channel(1);
     let reader = {
@@ -137,7 +137,7 @@ fn send(
     let mut waiting = vec![piece.chunk];
     while let Some(chunk) = waiting.pop() {
         let body = [piece.header.as_slice(), &chunk.bytes].concat();
-        let key = key(&query, chunk.offset, &body);
+        let key = sender.key(&query, chunk.offset, &body);
         let sent = sender.send(&query, &key, &body, progress);
         let sent = sent.map_err(|error| ImportError::Send {
             file: file.clone(),

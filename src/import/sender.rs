@@ -1,7 +1,7 @@
 //! Chunks to the server, again where that may help.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 
@@ -71,10 +71,14 @@ pub(super) struct Sender {
     agent: ureq::Agent,
     server: String,
     retry_for: Duration,
+    /// Part of every key: nothing, or what no other import has.
+    salt: String,
 }
 
 impl Sender {
-    pub(super) fn new(server: &str, retry_for: Duration) -> Self {
+    /// A sender whose keys are those of every import of the same chunks, or with
+    /// `again` its own.
+    pub(super) fn new(server: &str, retry_for: Duration, again: bool) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -87,7 +91,24 @@ impl Sender {
             agent: config.new_agent(),
             server: server.trim_end_matches('/').to_owned(),
             retry_for,
+            salt: if again { own_salt() } else { String::new() },
         }
+    }
+
+    /// The key of a chunk: of its content, its place and how it is read.
+    pub(super) fn key(&self, query: &str, offset: u64, body: &[u8]) -> String {
+        let mut hash = Sha256::new();
+        let (salt, query) = (self.salt.as_bytes(), query.as_bytes());
+        for part in [b"import 1", salt, query, &offset.to_le_bytes(), body] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let mut key = String::from("import-");
+        for byte in hash.finalize() {
+            // Writing to a text does not fail.
+            write!(key, "{byte:02x}").unwrap_or_default();
+        }
+        key
     }
 
     /// Sends a body until it is answered.
@@ -196,20 +217,11 @@ fn humantime(span: &Duration) -> String {
     format!("{:.1} s", span.as_secs_f64())
 }
 
-/// The key of a chunk: the same content at the same place, read in the same way,
-/// has the same one in every import.
-pub(super) fn key(query: &str, offset: u64, body: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    for part in [b"import 1", query.as_bytes(), &offset.to_le_bytes(), body] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    let mut key = String::from("import-");
-    for byte in hash.finalize() {
-        // Writing to a text does not fail.
-        write!(key, "{byte:02x}").unwrap_or_default();
-    }
-    key
+/// What no other import of this machine has.
+fn own_salt() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    format!("{nanos} {}", std::process::id())
 }
 
 #[cfg(test)]
@@ -218,13 +230,15 @@ mod tests {
 
     #[test]
     fn a_key_is_of_the_parameters_the_place_and_the_content() {
-        let one = key("format=csv", 0, b"x");
-        assert_eq!(one, key("format=csv", 0, b"x"));
+        let sender = |again| Sender::new("http://127.0.0.1:1", Duration::ZERO, again);
+        let one = sender(false).key("format=csv", 0, b"x");
+        assert_eq!(one, sender(false).key("format=csv", 0, b"x"));
         assert!(one.is_ascii() && one.len() < 100);
         for other in [
-            key("format=csv&unit=s", 0, b"x"),
-            key("format=csv", 1, b"x"),
-            key("format=csv", 0, b"y"),
+            sender(false).key("format=csv&unit=s", 0, b"x"),
+            sender(false).key("format=csv", 1, b"x"),
+            sender(false).key("format=csv", 0, b"y"),
+            sender(true).key("format=csv", 0, b"x"),
         ] {
             assert_ne!(other, one);
         }

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::{expect_status, hourglass, readings, stdout};
+use super::{expect_status, hourglass, import, readings, started, stdout};
 use crate::support::eventually::eventually;
 use crate::support::hourglass::{Hourglass, Start};
 
@@ -79,5 +79,24 @@ async fn an_import_goes_on_after_the_server_was_killed_and_its_totals_are_exact(
         let first = u64::from(sensor == "untimed");
         let expected: Vec<u64> = (first..LINES as u64).step_by(2).collect();
         assert_eq!(values, expected, "{sensor}");
+    }
+}
+
+/// The server remembers keys for a day; whoever restored its store must be able to
+/// have everything stored all the same.
+#[tokio::test]
+async fn what_the_server_remembers_is_stored_again_only_when_that_is_asked_for() {
+    let (dir, server) = started();
+    std::fs::write(dir.path().join("a.lp"), "m,sensor=untimed x=1\n").unwrap();
+    for (arguments, stored) in [
+        (&["a.lp"][..], 1),
+        (&["a.lp"], 1),
+        (&["--again", "a.lp"], 2),
+        (&["--again", "a.lp"], 3),
+    ] {
+        let output = import(&server, dir.path(), arguments);
+        expect_status(&output, 0);
+        assert_eq!(stdout(&output), "accepted: 1\nrejected: 0\n");
+        assert_eq!(readings(&server, "untimed").await.len(), stored);
     }
 }

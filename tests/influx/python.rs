@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 use super::builders::{assert_balanced, reading, readings, started, values};
 use super::outages::busy;
-use crate::support::hourglass::Hourglass;
+use crate::support::eventually::eventually;
+use crate::support::hourglass::{Hourglass, Start};
 use crate::support::python::{INFLUXDB_CLIENTS, python};
 use crate::support::script::Script;
 
@@ -181,4 +182,28 @@ async fn version_1_raises_a_fault_of_the_server_after_503() {
     script.say("go on");
     assert_eq!(script.end(), ["written"]);
     assert_eq!(readings(&hourglass, "u-again").await.len(), 1);
+}
+
+#[tokio::test]
+async fn version_1_writes_datagrams() {
+    let dir = TempDir::new().unwrap();
+    let hourglass = Start::on(dir.path()).udp("127.0.0.1:0").start();
+    let address = hourglass.udp();
+    let mut command = script("client_v1.py");
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
+    assert!(
+        Script::start(command.args([&host, &port, "udp", "v1"]))
+            .end()
+            .is_empty()
+    );
+    let decoded = "hourglass_udp_datagrams_decoded_total";
+    let are_taken = async || (hourglass.metric(decoded).await == 2.0).then_some(());
+    eventually("both datagrams are taken", are_taken).await;
+    for (number, at) in [AT_TEN, "2026-05-01T10:00:01Z"].iter().enumerate() {
+        assert_eq!(
+            readings(&hourglass, &format!("v1-udp{number}")).await,
+            [reading(at, json!({ "temp": 24.25, "n": 5.0, "on": 1.0 }))]
+        );
+    }
+    assert_balanced(&hourglass).await;
 }

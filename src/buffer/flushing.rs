@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::model::{BucketKey, HourStart, Micros, SensorId};
-use crate::store::{BucketVersion, BucketWrite, SensorSeen, StoredBucket};
+use crate::store::{BucketVersion, BucketWrite, StoredBucket};
 
 use super::entry::{DueReason, Entry, Flight, Retry};
 use super::plan::plan;
-use super::{Buffer, ConflictRecord, Pin, lock};
+use super::{Buffer, ConflictRecord, Pin, SensorSeen, lock};
 
 /// When a bucket is due.
 #[derive(Debug, Clone, Copy)]

@@ -35,7 +35,7 @@ use tokio::sync::Notify;
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
 use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
-use crate::store::{SensorSeen, WriterId};
+use crate::store::{SensorTold, WriterId};
 
 use conflicts::Conflicts;
 use entry::Entry;
@@ -76,6 +76,28 @@ struct SensorHours {
     /// Once a reading came under an origin.
     labels: Option<Box<Labels>>,
     hours: BTreeMap<HourStart, Entry>,
+}
+
+/// When a sensor was last heard of, and what it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SensorSeen {
+    /// Which sensor.
+    pub sensor: SensorId,
+    /// Time of receipt of its latest reading.
+    pub last_seen: Micros,
+    /// Its attributes: for a store those that may have changed, or none.
+    pub attributes: Tags,
+}
+
+impl From<&SensorSeen> for SensorTold {
+    fn from(seen: &SensorSeen) -> Self {
+        Self {
+            sensor: seen.sensor.clone(),
+            last_seen: Some(seen.last_seen),
+            attributes: seen.attributes.clone(),
+            recent: None,
+        }
+    }
 }
 
 /// A reading on its way in.

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::idempotency::Keys;
 use crate::journal::Journal;
-use crate::store::{Store, StoreError};
+use crate::store::{SensorTold, Store, StoreError};
 
 /// How often the flusher looks for buckets that came of age.
 const TICK: Duration = Duration::from_millis(500);
@@ -260,8 +260,9 @@ impl Flusher {
         if untold.is_empty() {
             return;
         }
-        match self.parts.store.touch(&untold).await {
-            Ok(()) => {
+        let told: Vec<SensorTold> = untold.iter().map(SensorTold::from).collect();
+        match self.parts.store.touch(&told).await {
+            Ok(_) => {
                 self.parts.health.succeeded(&*self.parts.store);
                 self.parts.buffer.settle(&[], &untold);
             }

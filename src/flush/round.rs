@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use metrics::{counter, histogram};
 
-use crate::buffer::{Buffer, Lease, Pin, RetryPauses};
+use crate::buffer::{Buffer, Lease, Pin, RetryPauses, SensorSeen};
 use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::metrics::names;
 use crate::model::BucketKey;
 use crate::store::{
-    BucketVersion, BucketWrite, Expect, LOADS_AT_ONCE, SensorSeen, Store, StoreError, StoredBucket,
+    BucketVersion, BucketWrite, Expect, LOADS_AT_ONCE, SensorTold, Store, StoreError, StoredBucket,
     WriteOutcome,
 };
 
@@ -219,10 +219,11 @@ impl FlushRound {
     /// Tells when sensors were last heard of. The journal is released after it;
     /// a sensor whose record alone the store cannot keep holds nobody up.
     async fn touch(&mut self, store: &Arc<dyn Store>) -> RoundTurn {
-        let touched = store.touch(next(&self.seen)).await;
+        let told: Vec<SensorTold> = next(&self.seen).iter().map(SensorTold::from).collect();
+        let touched = store.touch(&told).await;
         let seen = self.seen.pop().unwrap_or_default();
         match touched {
-            Ok(()) => {
+            Ok(_) => {
                 self.refusals = 0;
                 self.told.extend(seen);
                 RoundTurn::More

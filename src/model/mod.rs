@@ -6,7 +6,9 @@ mod key;
 mod measure;
 mod origin;
 mod rejection;
+mod sensor;
 mod sensor_id;
+mod site;
 mod tags;
 mod time;
 
@@ -15,7 +17,9 @@ pub use key::{BucketKey, escape_field, escape_id, sum_field, unescape_field, une
 pub use measure::{MeasureName, MeasureNameError};
 pub use origin::{ORIGIN_TAGS_MAX, Origin, TAG_KEY_BYTES_MAX, TAG_VALUE_BYTES_MAX};
 pub use rejection::{RejectCode, Rejection};
+pub use sensor::{Keep, RecentReading, Retention, SensorDetails, UNITS_MAX, attribute_number};
 pub use sensor_id::{SensorId, SensorIdError};
+pub use site::{Contact, Position, SITE_CONTACTS_MAX, Site, SiteCopy, SiteId, SiteIdError};
 pub use tags::{ATTRIBUTES_MAX, MergedTags, Tags};
 pub use time::{HourRange, HourStart, Micros, Order, TimeError, TimeRange};
 

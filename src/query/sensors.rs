@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Completeness, Query, unless_away};
+use crate::buffer::SensorSeen;
 use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
-use crate::store::{SensorSeen, StoreError};
+use crate::store::{SensorCursor, SensorFilter, StoreError};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +31,21 @@ impl Query {
     ) -> Result<SensorsAnswer, StoreError> {
         let mut completeness = self.completeness();
         let buffered = self.buffer.seen(after);
-        let stored = match unless_away(self.store.sensors(after, limit + 1).await)? {
-            Some(stored) => stored,
+        let cursor = after.map(|id| SensorCursor {
+            id: id.clone(),
+            last_seen: None,
+        });
+        let all = SensorFilter::default();
+        let found = self.store.find_sensors(&all, cursor.as_ref(), limit + 1);
+        let stored = match unless_away(found.await)? {
+            Some(stored) => stored
+                .into_iter()
+                .map(|stored| SensorSeen {
+                    sensor: stored.id,
+                    last_seen: stored.last_seen.unwrap_or(Micros::MIN),
+                    attributes: stored.attributes,
+                })
+                .collect(),
             None => {
                 completeness = Completeness::StoreAway;
                 Vec::new()

@@ -7,8 +7,7 @@ use crate::apply::Progress;
 use crate::buffer::Buffer;
 use crate::flush::StoreHealth;
 use crate::ingest::SensorCap;
-use crate::model::SensorId;
-use crate::store::{Store, StoreError};
+use crate::store::{SensorCursor, SensorFilter, Store, StoreError};
 
 /// Sensors that one call reads.
 const PAGE: usize = 10_000;
@@ -55,12 +54,19 @@ pub(super) async fn learn_known_sensors(
 }
 
 async fn learn_stored(cap: &SensorCap, store: &dyn Store) -> Result<(), StoreError> {
-    let mut after: Option<SensorId> = None;
+    let mut after: Option<SensorCursor> = None;
     loop {
-        let page = store.sensors(after.as_ref(), PAGE).await?;
-        cap.learn(page.iter().map(|seen| &seen.sensor));
+        let page = store
+            .find_sensors(&SensorFilter::default(), after.as_ref(), PAGE)
+            .await?;
+        cap.learn(page.iter().map(|stored| &stored.id));
         match page.into_iter().next_back() {
-            Some(last) => after = Some(last.sensor),
+            Some(last) => {
+                after = Some(SensorCursor {
+                    id: last.id,
+                    last_seen: None,
+                });
+            }
             None => return Ok(()),
         }
     }

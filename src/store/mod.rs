@@ -10,11 +10,19 @@
 //! **Atomic.** Readings and computed fields of one part change in one step, so
 //! every observer sees computed fields that are true (I3).
 
+mod edit;
 pub mod embedded;
 pub mod mongodb;
+mod registry;
 pub mod size;
 mod writer_id;
 
+pub use edit::{BucketEdit, PartChange, PartEdit, SensorHoursRange};
+pub use registry::{
+    AttributeFilter, CopiesProgress, RECENT_READINGS_DEFAULT, RecentWrite, RecordVersion,
+    SensorCursor, SensorFilter, SensorPut, SensorTold, SitePut, StoredRecent, StoredSensor,
+    StoredSite,
+};
 pub use writer_id::WriterId;
 
 use std::fmt;
@@ -23,7 +31,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 
 use crate::bucket::{Computed, Elements};
-use crate::model::{BucketKey, HourRange, Micros, Order, SensorId, Tags};
+use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
 
 /// Buckets that callers load by one call, so that a year of late data is not in
 /// memory at once.
@@ -93,6 +101,9 @@ pub struct StoredPart {
     pub version: BucketVersion,
     /// Whether it takes no instants any more.
     pub full: bool,
+    /// Whether its readings were dropped and its computed fields kept: then it
+    /// has no elements, and takes none.
+    pub raw_dropped: bool,
     /// Bytes of its document (an upper bound).
     pub bytes: usize,
     /// Its computed fields as stated in the store.
@@ -135,19 +146,6 @@ pub struct HourSummary {
     pub computed: Computed,
 }
 
-/// When a sensor was last heard of, and what it says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SensorSeen {
-    /// Which sensor.
-    pub sensor: SensorId,
-    /// Time of receipt of its latest reading. A store may cut it to the
-    /// millisecond.
-    pub last_seen: Micros,
-    /// Its attributes. A touch gives those that may have changed, or none; a
-    /// list has all.
-    pub attributes: Tags,
-}
-
 /// Why a store call failed, sorted by what the caller does next.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -181,6 +179,7 @@ pub enum StoreError {
 }
 
 /// Where buckets are kept. All calls may run concurrently.
+#[allow(unused_variables)]
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// `embedded` or `mongodb`.
@@ -218,20 +217,103 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// The newest bucket of each sensor that has one, ordered by sensor id.
     async fn newest(&self, sensors: &[SensorId]) -> Result<Vec<StoredBucket>, StoreError>;
 
-    /// Notes when sensors were last heard of and merges their attributes in, by
-    /// key: what is told last wins, and of at most
-    /// [`ATTRIBUTES_MAX`](crate::model::ATTRIBUTES_MAX) keys the first ones stay.
-    /// Never moves a time back and removes no key, so that repeating it, late or
-    /// from two processes, does no harm.
-    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError>;
+    /// Takes in what is told of sensors, at most one thing a sensor: when they
+    /// were last heard of, tags, recent readings. All that is told of one sensor
+    /// goes in as one step. Repeating it, late or from two processes, does no
+    /// harm: times only rise, no key goes, recent readings are fenced. Where
+    /// their fence does not hold ([`WriteOutcome::Fenced`]) the rest may be in or
+    /// not: load the record and tell again. In the order of `told`.
+    async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError>;
 
-    /// At most `limit` sensors with an id above `after` (in byte order), ordered
-    /// by id.
-    async fn sensors(
+    /// The records of `sensors` with all they hold, ordered by id; what there is
+    /// not is left out. One round trip.
+    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
+        Err(not_built("sensors"))
+    }
+
+    /// At most `limit` sensors that pass `filter`, behind `after`, in the order of
+    /// [`SensorCursor`], without their recent readings. One round trip.
+    async fn find_sensors(
         &self,
-        after: Option<&SensorId>,
+        filter: &SensorFilter,
+        after: Option<&SensorCursor>,
         limit: usize,
-    ) -> Result<Vec<SensorSeen>, StoreError>;
+    ) -> Result<Vec<StoredSensor>, StoreError>;
+
+    /// How many sensors were heard of, but not at `since` or later; of `among`
+    /// alone where given.
+    async fn count_silent(
+        &self,
+        since: Micros,
+        among: Option<&[SensorId]>,
+    ) -> Result<u64, StoreError> {
+        Err(not_built("count_silent"))
+    }
+
+    /// Puts what people say of sensors, at most one put a sensor; outcomes in
+    /// their order. [`WriteOutcome::Fenced`]: load and put again.
+    async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
+        Err(not_built("put_sensors"))
+    }
+
+    /// One site.
+    async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError> {
+        Err(not_built("site"))
+    }
+
+    /// At most `limit` sites with an id above `after`, ordered by id.
+    async fn sites(
+        &self,
+        after: Option<&SiteId>,
+        limit: usize,
+    ) -> Result<Vec<StoredSite>, StoreError> {
+        Err(not_built("sites"))
+    }
+
+    /// Puts one site.
+    async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
+        Err(not_built("put_site"))
+    }
+
+    /// One batch of rewriting the copies of a site: gives the site's copy to the
+    /// next sensors behind its progress that have an older one, looking at no
+    /// more than `limit`, then notes the progress. Answers it; `None` once all
+    /// are done, or where nothing is to be rewritten. A crash at any step leaves
+    /// what the next call goes on with; an older version never replaces a newer.
+    async fn rewrite_copies(
+        &self,
+        site: &SiteId,
+        limit: usize,
+    ) -> Result<Option<CopiesProgress>, StoreError> {
+        Err(not_built("rewrite_copies"))
+    }
+
+    /// Takes readings away from one bucket, as the edit says.
+    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
+        Err(not_built("edit"))
+    }
+
+    /// The oldest hour of each of `sensors` that has a bucket, ordered by sensor
+    /// id. Reads no readings.
+    async fn oldest_hours(
+        &self,
+        sensors: &[SensorId],
+    ) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
+        Err(not_built("oldest_hours"))
+    }
+
+    /// Removes the buckets of these hours, whole. How many documents went.
+    async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError> {
+        Err(not_built("drop_hours"))
+    }
+
+    /// Drops the readings of these hours and keeps their computed fields, each
+    /// bucket in one step that raises its version; then notes the end of each
+    /// range as the sensor's `raw_dropped_before`, which never moves back. What
+    /// was dropped before stays as it is. How many documents changed.
+    async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError> {
+        Err(not_built("drop_readings"))
+    }
 
     /// Every bucket there is, ordered by key, for `verify`.
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>>;
@@ -248,4 +330,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Whether the store answers now.
     async fn ping(&self) -> Result<(), StoreError>;
+}
+
+/// CONTRACT ONLY: goes when both stores have everything.
+fn not_built(what: &str) -> StoreError {
+    StoreError::Refused {
+        store: "any",
+        reason: format!("{what} is not built"),
+    }
 }

@@ -46,8 +46,8 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 
 use super::{
-    BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
-    WriteOutcome,
+    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
+    StoreError, StoredBucket, StoredSensor, WriteOutcome,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, Order, SensorId};
@@ -155,17 +155,19 @@ impl Store for EmbeddedStore {
         self.run(move |database| database.newest(sensors)).await
     }
 
-    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
-        let seen = seen.to_vec();
-        self.run(move |database| database.touch(&seen)).await
+    async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
+        let told = told.to_vec();
+        self.run(move |database| database.touch(&told)).await
     }
 
-    async fn sensors(
+    async fn find_sensors(
         &self,
-        after: Option<&SensorId>,
+        filter: &SensorFilter,
+        after: Option<&SensorCursor>,
         limit: usize,
-    ) -> Result<Vec<SensorSeen>, StoreError> {
-        let after = after.cloned();
+    ) -> Result<Vec<StoredSensor>, StoreError> {
+        let _ = filter;
+        let after = after.map(|cursor| cursor.id.clone());
         self.run(move |database| database.sensors(after.as_ref(), limit))
             .await
     }

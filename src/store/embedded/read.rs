@@ -11,7 +11,7 @@ use super::keys::{bucket_key, hour_range, read_hour_key, sensor_prefix};
 use super::record::{HourRecord, SensorRecord};
 use crate::bucket::Elements;
 use crate::model::{BucketKey, HourRange, SensorId};
-use crate::store::{HourSummary, SensorSeen, StoreError, StoredBucket, StoredPart};
+use crate::store::{HourSummary, StoreError, StoredBucket, StoredPart, StoredSensor};
 
 /// What an hour record is called in errors.
 const HOUR_RECORD: &str = "the hour record";
@@ -82,6 +82,7 @@ pub(super) fn bucket(
         parts: vec![StoredPart {
             version: record.version(),
             full: false,
+            raw_dropped: false,
             bytes: 0,
             computed: record.computed,
             stray_fields: Vec::new(),
@@ -153,7 +154,7 @@ impl Database {
         &self,
         after: Option<&SensorId>,
         limit: usize,
-    ) -> Result<Vec<SensorSeen>, StoreError> {
+    ) -> Result<Vec<StoredSensor>, StoreError> {
         let from = after.map_or(Bound::Unbounded, |id| {
             Bound::Excluded(id.as_str().as_bytes())
         });
@@ -166,11 +167,14 @@ impl Database {
             let sensor = text.and_then(|text| SensorId::new(text).ok());
             let record = SensorRecord::decode(&record)
                 .map_err(|damage| corrupt("the record", &key, damage))?;
-            Ok(SensorSeen {
-                sensor: sensor
-                    .ok_or_else(|| corrupt("the record", &key, "its key is no sensor"))?,
-                last_seen: record.last_seen,
+            Ok(StoredSensor {
+                id: sensor.ok_or_else(|| corrupt("the record", &key, "its key is no sensor"))?,
+                last_seen: Some(record.last_seen),
                 attributes: record.attributes,
+                details: crate::model::SensorDetails::default(),
+                version: None,
+                recent: crate::store::StoredRecent::default(),
+                raw_dropped_before: None,
             })
         };
         sensors.take(limit).map(read).collect()

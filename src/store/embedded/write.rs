@@ -13,7 +13,7 @@ use super::read::{hour_record, last_chunks};
 use super::record::{HourRecord, SensorRecord};
 use crate::bucket::{Computed, Elements};
 use crate::model::{ATTRIBUTES_MAX, BucketKey, SensorId, Tags};
-use crate::store::{BucketVersion, BucketWrite, Expect, SensorSeen, StoreError, WriteOutcome};
+use crate::store::{BucketVersion, BucketWrite, Expect, SensorTold, StoreError, WriteOutcome};
 
 /// With this many small chunks an hour's write merges them into one: a read
 /// then joins few chunks, and packed columns take a fraction of small ones.
@@ -131,7 +131,7 @@ impl Database {
 
     /// Notes when sensors were last heard of, and their attributes; a time never
     /// moves back, and no attribute goes.
-    pub(super) fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
+    pub(super) fn touch(&self, seen: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
         let writer = self.writer()?;
         let snapshot = self.snapshot();
         let mut records: BTreeMap<&SensorId, (SensorRecord, bool)> = BTreeMap::new();
@@ -142,14 +142,16 @@ impl Database {
                     let stored = self.sensor_record(&snapshot, &told.sensor)?;
                     let changed = stored.is_none();
                     let record = stored.unwrap_or_else(|| SensorRecord {
-                        last_seen: told.last_seen,
+                        last_seen: told.last_seen.unwrap_or(crate::model::Micros::MIN),
                         attributes: Tags::default(),
                     });
                     vacant.insert((record, changed))
                 }
             };
-            *changed |= record.last_seen < told.last_seen;
-            record.last_seen = record.last_seen.max(told.last_seen);
+            *changed |= told.last_seen.is_some_and(|seen| record.last_seen < seen);
+            record.last_seen = told
+                .last_seen
+                .map_or(record.last_seen, |seen| record.last_seen.max(seen));
             *changed |= record
                 .attributes
                 .merge(&told.attributes, ATTRIBUTES_MAX)
@@ -161,7 +163,8 @@ impl Database {
                 batch.insert(&self.sensors, sensor.as_str().as_bytes(), record.encode());
             }
         }
-        writer.commit(batch)
+        writer.commit(batch)?;
+        Ok(seen.iter().map(|_| WriteOutcome::Stored).collect())
     }
 
     fn sensor_record(

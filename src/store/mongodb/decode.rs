@@ -60,6 +60,7 @@ pub(super) fn decode_part(document: &RawDocument) -> Result<DecodedPart, StoreEr
         part: StoredPart {
             version: summary.version,
             full: fields.full,
+            raw_dropped: false,
             bytes: document.as_bytes().len(),
             computed: summary.computed,
             stray_fields,

@@ -197,6 +197,7 @@ mod tests {
                 by: 1,
             },
             full,
+            raw_dropped: false,
             bytes: 0,
             computed: Computed::default(),
             stray_fields: Vec::new(),

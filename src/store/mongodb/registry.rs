@@ -12,7 +12,7 @@ use super::indexes::SENSORS;
 use super::reply::UpdateReply;
 use super::statement::{split, update_command};
 use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
-use crate::store::{SensorSeen, StoreError};
+use crate::store::{SensorTold, StoreError, StoredSensor, WriteOutcome};
 
 const MICROS_PER_MILLI: i64 = 1000;
 
@@ -21,9 +21,12 @@ const MICROS_PER_MILLI: i64 = 1000;
 const TRIES_MAX: usize = 3;
 
 /// Raises `lastSeen`, which `$max` never moves back, and merges `attrs`.
-pub(super) async fn touch(connection: &Connection, seen: &[SensorSeen]) -> Result<(), StoreError> {
+pub(super) async fn touch(
+    connection: &Connection,
+    seen: &[SensorTold],
+) -> Result<Vec<WriteOutcome>, StoreError> {
     if seen.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let ready = connection.ready().await?;
     let statements = seen.iter().map(statement).collect();
@@ -49,11 +52,15 @@ pub(super) async fn touch(connection: &Connection, seen: &[SensorSeen]) -> Resul
             }
         }
     }
-    Ok(())
+    Ok(seen.iter().map(|_| WriteOutcome::Stored).collect())
 }
 
-fn statement(seen: &SensorSeen) -> RawDocumentBuf {
-    let millis = seen.last_seen.get().div_euclid(MICROS_PER_MILLI);
+fn statement(seen: &SensorTold) -> RawDocumentBuf {
+    let millis = seen
+        .last_seen
+        .unwrap_or(Micros::MIN)
+        .get()
+        .div_euclid(MICROS_PER_MILLI);
     let last_seen = DateTime::from_millis(millis);
     let id = seen.sensor.as_str();
     if seen.attributes.is_empty() {
@@ -118,7 +125,7 @@ pub(super) async fn sensors(
     connection: &Connection,
     after: Option<&SensorId>,
     limit: usize,
-) -> Result<Vec<SensorSeen>, StoreError> {
+) -> Result<Vec<StoredSensor>, StoreError> {
     if limit == 0 {
         return Ok(Vec::new());
     }
@@ -146,7 +153,7 @@ pub(super) async fn sensors(
     Ok(sensors)
 }
 
-fn decode(document: &Document) -> Result<SensorSeen, StoreError> {
+fn decode(document: &Document) -> Result<StoredSensor, StoreError> {
     let id = document.get_str("_id").unwrap_or_default();
     let bad = |reason: &str| corrupt(format!("sensor {id:?}"), reason);
     let last_seen = document
@@ -154,9 +161,13 @@ fn decode(document: &Document) -> Result<SensorSeen, StoreError> {
         .ok()
         .and_then(|date| date.timestamp_millis().checked_mul(MICROS_PER_MILLI))
         .and_then(|micros| Micros::new(micros).ok());
-    Ok(SensorSeen {
-        sensor: SensorId::new(id).map_err(|_| bad("_id is no sensor id"))?,
-        last_seen: last_seen.ok_or_else(|| bad("lastSeen is no date"))?,
+    Ok(StoredSensor {
+        id: SensorId::new(id).map_err(|_| bad("_id is no sensor id"))?,
+        last_seen: Some(last_seen.ok_or_else(|| bad("lastSeen is no date"))?),
+        details: crate::model::SensorDetails::default(),
+        version: None,
+        recent: crate::store::StoredRecent::default(),
+        raw_dropped_before: None,
         attributes: attributes(document)
             .ok_or_else(|| bad("attrs is no list of {k: text, v: text}"))?,
     })

@@ -13,8 +13,8 @@ use super::{MongoSettings, NAME, newest, read, registry, repair, scan, write};
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, Order, SensorId};
 use crate::store::{
-    BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
-    WriteOutcome,
+    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
+    StoreError, StoredBucket, StoredSensor, WriteOutcome,
 };
 
 /// Buckets in MongoDB. See the module for its contract.
@@ -96,16 +96,18 @@ impl Store for MongoStore {
         newest::newest(&self.connection, sensors).await
     }
 
-    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
-        registry::touch(&self.connection, seen).await
+    async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
+        registry::touch(&self.connection, told).await
     }
 
-    async fn sensors(
+    async fn find_sensors(
         &self,
-        after: Option<&SensorId>,
+        filter: &SensorFilter,
+        after: Option<&SensorCursor>,
         limit: usize,
-    ) -> Result<Vec<SensorSeen>, StoreError> {
-        registry::sensors(&self.connection, after, limit).await
+    ) -> Result<Vec<StoredSensor>, StoreError> {
+        let _ = filter;
+        registry::sensors(&self.connection, after.map(|cursor| &cursor.id), limit).await
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hourglass::model::{HourStart, SensorId, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
-use hourglass::store::{SensorSeen, Store};
+use hourglass::store::{SensorTold, Store};
 use mongodb::bson::Document;
 
 use super::{quoted, read};
@@ -32,10 +32,11 @@ async fn every_index_there_is_stands_in_the_table_with_its_query() {
     let database = TestDatabase::new().await;
     let store = MongoStore::connect(&database.uri(), MongoSettings::default()).unwrap();
     // The first call makes `buckets`, the first sensor makes `sensors`.
-    let seen = SensorSeen {
+    let seen = SensorTold {
         sensor: SensorId::new("S1").unwrap(),
-        last_seen: HourStart::from_hours(1).start(),
+        last_seen: Some(HourStart::from_hours(1).start()),
         attributes: Tags::new([("room", "4b")]),
+        recent: None,
     };
     store.touch(&[seen]).await.unwrap();
 

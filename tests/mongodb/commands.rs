@@ -1,7 +1,7 @@
 //! How many commands a call sends (I11).
 
 use hourglass::model::{HourRange, Tags};
-use hourglass::store::{Expect, SensorSeen, Store};
+use hourglass::store::{Expect, SensorCursor, SensorFilter, SensorTold, Store};
 
 use super::builders::{Commands, HOUR, first, key, next, sensor, temps, version, written};
 use crate::support::mongod::TestDatabase;
@@ -146,17 +146,24 @@ async fn reads_of_many_sensors_are_one_round_trip() {
 
     let seen: Vec<_> = sensors
         .iter()
-        .map(|sensor| SensorSeen {
+        .map(|sensor| SensorTold {
             sensor: sensor.clone(),
-            last_seen: key("x", HOUR).hour.at(1_234_567),
+            last_seen: Some(key("x", HOUR).hour.at(1_234_567)),
             attributes: Tags::new([("room", "4b")]),
+            recent: None,
         })
         .collect();
     store.touch(&seen).await.unwrap();
     assert_eq!(commands.names(), ["update"]);
-    let listed = store.sensors(Some(&sensors[9]), 5).await.unwrap();
-    assert_eq!(listed[0].sensor, sensors[10]);
-    assert_eq!(listed[0].last_seen, key("x", HOUR).hour.at(1_234_000));
+    let after = SensorCursor {
+        id: sensors[9].clone(),
+        last_seen: None,
+    };
+    let all = SensorFilter::default();
+    let listed = store.find_sensors(&all, Some(&after), 5).await.unwrap();
+    assert_eq!(listed[0].id, sensors[10]);
+    let cut = key("x", HOUR).hour.at(1_234_000);
+    assert_eq!(listed[0].last_seen, Some(cut));
     assert_eq!(listed.len(), 5);
     assert_eq!(commands.names(), ["find"]);
 }

@@ -2,7 +2,7 @@
 
 use hourglass::bucket::Merge;
 use hourglass::model::Tags;
-use hourglass::store::{Expect, SensorSeen, Store};
+use hourglass::store::{Expect, SensorTold, Store};
 use mongodb::bson::{Document, doc};
 
 use super::builders::{
@@ -48,10 +48,11 @@ async fn another_client_reads_the_documents_as_they_are_described() {
     };
     part.target = version(1, 1, 9);
     assert_eq!(written(&store, &[part]).await, "s");
-    let seen = SensorSeen {
+    let seen = SensorTold {
         sensor: sensor("S|1"),
-        last_seen: key("S|1", HOUR).hour.at(1_234_567),
+        last_seen: Some(key("S|1", HOUR).hour.at(1_234_567)),
         attributes: Tags::new([("room", "4b"), ("building", "$1.2")]),
+        recent: None,
     };
     store.touch(&[seen]).await.unwrap();
 

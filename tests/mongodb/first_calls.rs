@@ -5,7 +5,7 @@
 use futures_util::TryStreamExt;
 use hourglass::model::{HourRange, HourStart, Micros, Order, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
-use hourglass::store::{SensorSeen, Store};
+use hourglass::store::{SensorFilter, SensorTold, Store};
 use mongodb::IndexModel;
 use mongodb::bson::{Document, doc};
 
@@ -26,7 +26,10 @@ async fn read_during(store: &MongoStore, change: impl Future<Output = ()>) {
     let keys = [key("A", HOUR)];
     let reading = async {
         loop {
-            store.sensors(None, 10).await.unwrap();
+            store
+                .find_sensors(&SensorFilter::default(), None, 10)
+                .await
+                .unwrap();
             store.hours(&ids, hours()).await.unwrap();
             store.newest(&ids).await.unwrap();
             store.load(&keys).await.unwrap();
@@ -46,17 +49,20 @@ async fn the_first_reads_of_a_new_database_are_answered() {
         let database = TestDatabase::new().await;
         let store = MongoStore::connect(&database.uri(), MongoSettings::default()).unwrap();
         let writes = [first(key("A", HOUR), 7, &temps(0..10))];
-        let seen = [SensorSeen {
+        let seen = [SensorTold {
             sensor: sensor("A"),
-            last_seen: Micros::new(1_777_629_600_000_000).unwrap(),
+            last_seen: Some(Micros::new(1_777_629_600_000_000).unwrap()),
             attributes: Tags::default(),
+            recent: None,
         }];
         let first_writes = async {
             store.write(&writes).await.unwrap();
             store.touch(&seen).await.unwrap();
         };
         read_during(&store, first_writes).await;
-        assert_eq!(store.sensors(None, 10).await.unwrap(), seen);
+        let all = SensorFilter::default();
+        let listed = store.find_sensors(&all, None, 10).await.unwrap();
+        assert_eq!(listed[0].last_seen, seen[0].last_seen);
         assert_eq!(store.newest(&[sensor("A")]).await.unwrap().len(), 1);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use hourglass::buffer::SensorSeen;
 use hourglass::buffer::{Buffer, Lease, Pin, RetryPauses};
 use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, TimeRange};
-use hourglass::store::SensorSeen;
 use proptest::prelude::*;
 
 use super::builders::{HOUR, buffer, everything, key, now, reading, readings, tagged};

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use hourglass::bucket::Merge;
+use hourglass::buffer::SensorSeen;
 use hourglass::buffer::{Buffer, ConflictRecord, Pin};
 use hourglass::model::{Batch, MeasureName};
-use hourglass::store::{BucketVersion, SensorSeen, StoredBucket, StoredPart};
+use hourglass::store::{BucketVersion, StoredBucket, StoredPart};
 
 use super::builders::{HOUR, buffer, everything, key, now, reading, tagged, under};
 
@@ -60,6 +61,7 @@ fn stored(offsets: std::ops::Range<u32>) -> StoredBucket {
         parts: vec![StoredPart {
             version,
             full: false,
+            raw_dropped: false,
             bytes: 0,
             computed: merge.computed(0, merge.elements().len()),
             stray_fields: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hourglass::buffer::{Lease, RetryPauses};
 use hourglass::flush::{FlushRound, RoundTurn, low_water};
-use hourglass::store::Store;
+use hourglass::store::{SensorFilter, Store};
 
 use super::builders::{HOUR, Pipeline, Sizes, everything, key, reading};
 use crate::support::refusing_store::Refuses;
@@ -134,7 +134,9 @@ async fn a_sensor_that_cannot_be_touched_holds_nothing_up() {
     let turns = run(&pipeline, lease_all(&pipeline)).await;
     assert_eq!(turns.failed, 0);
     assert_eq!(low_water(&pipeline.progress, &pipeline.buffer), 22);
-    assert_eq!(pipeline.store.sensors(None, 100).await.unwrap().len(), 20);
+    let all = SensorFilter::default();
+    let found = pipeline.store.find_sensors(&all, None, 100).await;
+    assert_eq!(found.unwrap().len(), 20);
     assert!(pipeline.buffer.untold_seen(100).is_empty());
     pipeline.stop().await;
 }

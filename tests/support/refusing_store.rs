@@ -11,8 +11,8 @@ use hourglass::bucket::Computed;
 use hourglass::model::{BucketKey, HourRange, Order, SensorId};
 use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
 use hourglass::store::{
-    BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
-    WriteOutcome,
+    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
+    StoreError, StoredBucket, StoredSensor, WriteOutcome,
 };
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -60,7 +60,7 @@ impl OfSensor for BucketKey {
     }
 }
 
-impl OfSensor for SensorSeen {
+impl OfSensor for SensorTold {
     fn sensor(&self) -> &SensorId {
         &self.sensor
     }
@@ -191,17 +191,22 @@ impl Store for RefusingStore {
         self.inner.newest(sensors).await
     }
 
-    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
-        self.check(seen, Refuses::Touch)?;
-        self.inner.touch(seen).await
+    async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
+        self.check(told, Refuses::Touch)?;
+        self.inner.touch(told).await
     }
 
-    async fn sensors(
+    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
+        self.inner.sensors(sensors).await
+    }
+
+    async fn find_sensors(
         &self,
-        after: Option<&SensorId>,
+        filter: &SensorFilter,
+        after: Option<&SensorCursor>,
         limit: usize,
-    ) -> Result<Vec<SensorSeen>, StoreError> {
-        self.inner.sensors(after, limit).await
+    ) -> Result<Vec<StoredSensor>, StoreError> {
+        self.inner.find_sensors(filter, after, limit).await
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

@@ -5,11 +5,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hourglass::bucket::Elements;
-use hourglass::model::{BucketKey, HourRange, MeasureName, Micros, SensorId, Tags};
+use hourglass::model::{BucketKey, HourRange, MeasureName, Micros, SensorId};
 use hourglass::store::size::{document_overhead, element_bytes};
 use hourglass::store::{BucketWrite, Expect, StoredBucket, StoredPart};
 
 use super::Trouble;
+use super::sensors::Sensors;
 
 /// A value that went in.
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub(crate) struct Written {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) buckets: BTreeMap<BucketKey, Vec<StoredPart>>,
-    pub(super) seen: BTreeMap<SensorId, (Micros, Tags)>,
+    pub(super) sensors: Sensors,
     pub(super) written: Vec<Written>,
     pub(super) troubles: VecDeque<Trouble>,
     pub(super) delayed: VecDeque<BucketWrite>,
@@ -79,6 +80,7 @@ impl State {
                 parts.push(StoredPart {
                     version: write.target,
                     full: false,
+                    raw_dropped: false,
                     bytes: 0,
                     computed: write.computed.clone(),
                     stray_fields: Vec::new(),

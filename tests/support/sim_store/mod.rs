@@ -3,6 +3,7 @@
 //! can be stopped at each of them while others go on.
 
 mod fences;
+mod sensors;
 mod trouble;
 
 pub(crate) use fences::Written;
@@ -15,10 +16,10 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use hourglass::bucket::Computed;
-use hourglass::model::{ATTRIBUTES_MAX, BucketKey, HourRange, HourStart, Order, SensorId, Tags};
+use hourglass::model::{BucketKey, HourRange, HourStart, Order, SensorId};
 use hourglass::store::{
-    BucketVersion, BucketWrite, HourSummary, SensorSeen, Store, StoreError, StoredBucket,
-    WriteOutcome,
+    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
+    StoreError, StoredBucket, StoredSensor, WriteOutcome,
 };
 
 use fences::State;
@@ -249,35 +250,25 @@ impl Store for SimStore {
         .await
     }
 
-    async fn touch(&self, seen: &[SensorSeen]) -> Result<(), StoreError> {
+    async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
         self.read(|_| ()).await?;
         let mut state = self.lock();
-        for told in seen {
-            let kept = state.seen.entry(told.sensor.clone());
-            let (last_seen, attributes) = kept.or_insert((told.last_seen, Tags::default()));
-            *last_seen = (*last_seen).max(told.last_seen);
-            attributes.merge(&told.attributes, ATTRIBUTES_MAX);
-        }
-        Ok(())
+        let outcomes = told.iter().map(|told| state.sensors.touch(told));
+        Ok(outcomes.collect())
     }
 
-    async fn sensors(
+    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
+        self.read(|state| state.sensors.get(sensors)).await
+    }
+
+    async fn find_sensors(
         &self,
-        after: Option<&SensorId>,
+        filter: &SensorFilter,
+        after: Option<&SensorCursor>,
         limit: usize,
-    ) -> Result<Vec<SensorSeen>, StoreError> {
-        self.read(|state| {
-            let seen = state.seen.iter();
-            seen.filter(|(sensor, _)| after.is_none_or(|after| *sensor > after))
-                .map(|(sensor, (last_seen, attributes))| SensorSeen {
-                    sensor: sensor.clone(),
-                    last_seen: *last_seen,
-                    attributes: attributes.clone(),
-                })
-                .take(limit)
-                .collect()
-        })
-        .await
+    ) -> Result<Vec<StoredSensor>, StoreError> {
+        self.read(|state| state.sensors.find(filter, after, limit))
+            .await
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

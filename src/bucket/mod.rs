@@ -6,12 +6,14 @@
 //!   duplicates and conflicts.
 //! - [`Computed`], [`Sum`]: count, sum, min, max per measure, accurate in any
 //!   order of arrival.
+//! - [`RecentList`]: the newest readings of a sensor over all its hours.
 //! - [`check`]: computed fields against readings (invariant I3).
 
 mod check;
 mod computed;
 mod elements;
 mod merge;
+mod recent;
 mod sorted;
 mod sum;
 
@@ -19,5 +21,6 @@ pub use check::{Difference, check};
 pub use computed::{Computed, Stats};
 pub use elements::{Element, Elements};
 pub use merge::{Conflict, Merge, MergeCounts, MergeOutcome};
+pub use recent::RecentList;
 pub use sorted::join_sorted;
 pub use sum::Sum;

@@ -124,6 +124,7 @@ impl Process {
         let settings = BufferSettings {
             bytes_max: setup.buffer_bytes,
             conflicts_kept: 1000,
+            recent_readings: 3,
         };
         let buffer = Arc::new(Buffer::new(
             settings,

@@ -65,6 +65,7 @@ impl World {
         let settings = BufferSettings {
             bytes_max: 1 << 20,
             conflicts_kept: 0,
+            recent_readings: 20,
         };
         let other = Buffer::new(
             settings,

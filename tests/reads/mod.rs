@@ -3,6 +3,7 @@
 //! that its pattern replaces. Both on the real MongoDB, over the same data.
 
 mod fleet;
+mod large_fleet;
 mod profile;
 mod shell;
 mod table;

@@ -4,15 +4,9 @@
 use std::collections::BTreeSet;
 
 use futures_util::TryStreamExt;
-use hourglass::bucket::Merge;
-use hourglass::model::{
-    ATTRIBUTES_MAX, BucketKey, HourStart, MeasureName, Micros, Order, SensorId, Tags,
-};
+use hourglass::model::{ATTRIBUTES_MAX, BucketKey, HourStart, Micros, Order, SensorId, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
-use hourglass::store::{
-    AttributeFilter, BucketVersion, BucketWrite, Expect, SensorFilter, SensorTold, Store,
-    WriteOutcome,
-};
+use hourglass::store::{AttributeFilter, SensorFilter, SensorTold, Store};
 use mongodb::bson::{Bson, Document, doc};
 
 use super::fleet::{FIRST_HOUR, MONTH_HOURS, fill, month, sensor, sensors, site};
@@ -146,61 +140,4 @@ async fn no_array_of_a_sensor_grows_with_what_devices_send() {
     );
     let stored = store.sensors(&[id]).await.unwrap();
     assert_eq!(stored[0].attributes.len(), ATTRIBUTES_MAX);
-}
-
-/// A part that is full ends, however small its bound; so an hour of any number of
-/// readings is documents of a bounded size.
-#[tokio::test]
-async fn no_array_of_a_bucket_grows_beyond_the_bound_of_its_part() {
-    let test = TestDatabase::new().await;
-    let settings = MongoSettings {
-        part_bytes_max: 4096,
-        ..MongoSettings::default()
-    };
-    let store = MongoStore::connect(&test.uri(), settings).unwrap();
-    let temp = MeasureName::new("temp").unwrap();
-    let key = BucketKey {
-        sensor: sensor(0),
-        hour: HourStart::from_hours(FIRST_HOUR),
-    };
-    let mut merge = Merge::default();
-    for second in 0..50u32 {
-        merge.add(second * 1_000_000, [(&temp, 20.0)]);
-    }
-    let version = |rev| BucketVersion {
-        part: 0,
-        rev,
-        by: rev,
-    };
-    let write = |expect, rev| BucketWrite {
-        key: key.clone(),
-        expect,
-        target: version(rev),
-        elements: merge.elements().clone(),
-        computed: merge.computed(0, 50),
-    };
-    let outcomes = store.write(&[write(Expect::Absent, 1)]).await.unwrap();
-    assert!(matches!(outcomes[0], WriteOutcome::Stored));
-    // Whoever closes it can append no more, whatever the size.
-    let next = BucketWrite {
-        target: BucketVersion {
-            part: 1,
-            rev: 1,
-            by: 3,
-        },
-        ..write(
-            Expect::Next {
-                last: version(1),
-                closing: Some(version(2)),
-            },
-            1,
-        )
-    };
-    let outcomes = store.write(&[next]).await.unwrap();
-    assert!(matches!(outcomes[0], WriteOutcome::Stored));
-    let outcomes = store
-        .write(&[write(Expect::Open(version(2)), 3)])
-        .await
-        .unwrap();
-    assert!(matches!(outcomes[0], WriteOutcome::Fenced));
 }

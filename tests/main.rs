@@ -22,6 +22,7 @@ mod mongodb;
 mod operation;
 mod pipeline;
 mod query;
+mod reads;
 mod store_conformance;
 mod support;
 mod tidy;

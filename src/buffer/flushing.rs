@@ -7,7 +7,7 @@ use crate::store::{BucketVersion, BucketWrite, StoredBucket};
 
 use super::entry::{DueReason, Entry, Flight, Retry};
 use super::plan::plan;
-use super::{Buffer, ConflictRecord, Pin, SensorSeen, lock};
+use super::{Buffer, ConflictRecord, lock};
 
 /// When a bucket is due.
 #[derive(Debug, Clone, Copy)]
@@ -143,61 +143,37 @@ impl Buffer {
         })
     }
 
-    /// The store holds the lease of `key` whose target is `target`: answers the
-    /// pin to give back once what derives from it is durable too, and when the
-    /// sensor was last heard of, and its attributes, where the store may not
-    /// know.
-    pub fn confirm(
-        &self,
-        key: &BucketKey,
-        target: BucketVersion,
-    ) -> Option<(Pin, Option<SensorSeen>)> {
+    /// The store holds the lease of `key` whose target is `target`; whether there
+    /// is such a lease. Its pin goes once what follows from it is told, see
+    /// [`Buffer::take_untold`].
+    pub fn confirm(&self, key: &BucketKey, target: BucketVersion) -> bool {
         let mut shard = self.shard(&key.sensor);
-        let hours = shard.sensors.get_mut(&key.sensor)?;
-        let entry = hours.hours.get_mut(&key.hour)?;
-        let flight = entry
+        let Some(hours) = shard.sensors.get_mut(&key.sensor) else {
+            return false;
+        };
+        let before = hours.bytes();
+        let Some(entry) = hours.hours.get_mut(&key.hour) else {
+            return false;
+        };
+        let Some(flight) = entry
             .flight
-            .take_if(|flight| flight.after.version == target)?;
+            .take_if(|flight| flight.after.version == target)
+        else {
+            return false;
+        };
         let elements = entry.merge.elements();
         let values = elements.values_before(flight.end) - elements.values_before(entry.stored);
+        let rows = entry.stored..flight.end;
+        hours.telling.put(key.hour, elements, rows);
+        hours.telling.pin(flight.seq);
         entry.stored = flight.end;
         entry.last = Some(flight.after);
         entry.retry = None;
         self.pending_values
             .fetch_sub(values as u64, std::sync::atomic::Ordering::Relaxed);
         self.ledger.store(values as u64);
-        let attributes = hours
-            .labels
-            .as_mut()
-            .and_then(|labels| labels.take_untold());
-        let is_new = !hours.last_seen_stored || attributes.is_some();
-        let seen = is_new.then(|| SensorSeen {
-            sensor: key.sensor.clone(),
-            last_seen: hours.last_seen,
-            attributes: attributes.unwrap_or_default(),
-        });
-        Some((Pin(flight.seq), seen))
-    }
-
-    /// Gives back pins of confirmed leases and what the store now knows.
-    pub fn settle(&self, pins: &[Pin], seen: &[SensorSeen]) {
-        for pin in pins {
-            self.pins.remove(pin.0);
-        }
-        for seen in seen {
-            let mut shard = self.shard(&seen.sensor);
-            if let Some(hours) = shard.sensors.get_mut(&seen.sensor) {
-                hours.last_seen_stored |= hours.last_seen == seen.last_seen;
-                if let Some(labels) = hours
-                    .labels
-                    .as_mut()
-                    .filter(|_| !seen.attributes.is_empty())
-                {
-                    labels.told(&seen.attributes);
-                }
-            }
-        }
-        self.freed.notify_waiters();
+        self.account(before, hours.bytes());
+        true
     }
 
     /// Somebody else was in the bucket of `key`: it is as `loaded` says. What of
@@ -210,16 +186,25 @@ impl Buffer {
         target: BucketVersion,
         loaded: Option<&StoredBucket>,
         now: Micros,
-    ) -> Option<(Pin, Option<SensorSeen>)> {
+    ) {
         if loaded.is_some_and(|bucket| bucket.version() == target) {
-            return self.confirm(key, target);
+            self.confirm(key, target);
+            return;
         }
         let mut shard = self.shard(&key.sensor);
-        let hours = shard.sensors.get_mut(&key.sensor)?;
-        let entry = hours.hours.get_mut(&key.hour)?;
-        let flight = entry
+        let Some(hours) = shard.sensors.get_mut(&key.sensor) else {
+            return;
+        };
+        let before_sensor = hours.bytes();
+        let Some(entry) = hours.hours.get_mut(&key.hour) else {
+            return;
+        };
+        let Some(flight) = entry
             .flight
-            .take_if(|flight| flight.after.version == target)?;
+            .take_if(|flight| flight.after.version == target)
+        else {
+            return;
+        };
         let before = entry.bytes();
         let elements = entry.merge.elements();
         let values = elements.value_count() - elements.values_before(entry.stored);
@@ -248,7 +233,12 @@ impl Buffer {
             });
         }
         drop(kept);
-        // The lease's pin now holds what is pending, or nothing does.
+        // Its writer may have stopped before it told of what it stored.
+        for part in loaded.iter().flat_map(|bucket| &bucket.parts) {
+            let rows = 0..part.elements.len();
+            hours.telling.put(key.hour, &part.elements, rows);
+        }
+        // The lease's pin now holds what is pending, or what is to be told.
         if let Some(later) = entry.pending_seq.take() {
             self.pins.remove(later);
         }
@@ -256,9 +246,9 @@ impl Buffer {
             entry.pending_seq = Some(flight.seq);
             entry.pending_since = flight.since;
         } else {
-            self.pins.remove(flight.seq);
+            hours.telling.pin(flight.seq);
         }
-        None
+        self.account(before_sensor, hours.bytes());
     }
 
     /// Takes back the lease of `key` whose target is `target`, because the store
@@ -333,6 +323,10 @@ impl Buffer {
         for shard in &self.shards {
             let mut shard = lock(shard);
             for (sensor, hours) in &mut shard.sensors {
+                // The record of the sensor may lack what they hold.
+                if hours.telling.holds_elements() {
+                    continue;
+                }
                 hours.hours.retain(|hour, entry| {
                     let is_clean = entry.is_clean();
                     let is_idle = elapsed.saturating_sub(entry.touched) >= idle;
@@ -355,6 +349,7 @@ impl Buffer {
                 }
                 let mut shard = self.shard(&sensor);
                 if let Some(hours) = shard.sensors.get_mut(&sensor)
+                    && !hours.telling.holds_elements()
                     && hours.hours.get(&hour).is_some_and(Entry::is_clean)
                     && let Some(entry) = hours.hours.remove(&hour)
                 {
@@ -365,7 +360,8 @@ impl Buffer {
         for shard in &self.shards {
             let mut shard = lock(shard);
             shard.sensors.retain(|_, hours| {
-                let stays = !hours.hours.is_empty() || hours.is_untold();
+                let stays =
+                    !hours.hours.is_empty() || hours.is_untold() || hours.telling.holds_elements();
                 if !stays {
                     self.account(hours.bytes(), 0);
                 }

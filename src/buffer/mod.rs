@@ -16,12 +16,13 @@ mod flushing;
 mod origins;
 mod pins;
 mod plan;
+mod recent;
 mod snapshot;
 
 pub use conflicts::ConflictRecord;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
-pub use pins::Pin;
+pub use recent::{StaleRecent, Told, Untold};
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -35,12 +36,13 @@ use tokio::sync::Notify;
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
 use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
-use crate::store::{SensorTold, WriterId};
+use crate::store::WriterId;
 
 use conflicts::Conflicts;
 use entry::Entry;
 use origins::{Labels, OriginNumber};
 use pins::Pins;
+use recent::Telling;
 
 const SHARDS: usize = 16;
 
@@ -75,6 +77,7 @@ struct SensorHours {
     last_seen_stored: bool,
     /// Once a reading came under an origin.
     labels: Option<Box<Labels>>,
+    telling: Telling,
     hours: BTreeMap<HourStart, Entry>,
 }
 
@@ -85,19 +88,8 @@ pub struct SensorSeen {
     pub sensor: SensorId,
     /// Time of receipt of its latest reading.
     pub last_seen: Micros,
-    /// Its attributes: for a store those that may have changed, or none.
+    /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
-}
-
-impl From<&SensorSeen> for SensorTold {
-    fn from(seen: &SensorSeen) -> Self {
-        Self {
-            sensor: seen.sensor.clone(),
-            last_seen: Some(seen.last_seen),
-            attributes: seen.attributes.clone(),
-            recent: None,
-        }
-    }
 }
 
 /// A reading on its way in.
@@ -113,7 +105,7 @@ struct Arrival<'a> {
 const PENDING_VALUE_BYTES: usize = 24;
 
 /// Bytes a sensor's place in the buffer takes beside its buckets, estimated.
-const SENSOR_BYTES: usize = 200;
+const SENSOR_BYTES: usize = 300;
 
 impl Buffer {
     /// An empty buffer whose writes carry numbers of `writer`, for a store with
@@ -350,6 +342,12 @@ impl Buffer {
         self.settings.bytes_max
     }
 
+    /// Newest readings of a sensor that its record keeps.
+    #[must_use]
+    pub fn recent_readings(&self) -> usize {
+        self.settings.recent_readings
+    }
+
     /// Buckets known.
     #[must_use]
     pub fn buckets(&self) -> usize {
@@ -370,26 +368,6 @@ impl Buffer {
     #[must_use]
     pub fn conflicts(&self) -> Vec<ConflictRecord> {
         lock(&self.conflicts).newest_first()
-    }
-
-    /// Sensors of which the store was not told what is known, and that have
-    /// nothing pending that would tell it (they sent duplicates only); at most
-    /// `limit`. Not while a flush round is under way.
-    #[must_use]
-    pub fn untold_seen(&self, limit: usize) -> Vec<SensorSeen> {
-        let mut untold = Vec::new();
-        for shard in &self.shards {
-            let shard = lock(shard);
-            let silent = shard.sensors.iter().filter(|(_, hours)| {
-                hours.is_untold() && hours.hours.values().all(Entry::is_clean)
-            });
-            untold.extend(
-                silent
-                    .take(limit.saturating_sub(untold.len()))
-                    .map(|(id, hours)| hours.seen(id)),
-            );
-        }
-        untold
     }
 
     /// When the sensors of the buffer with an id above `after` were last heard
@@ -415,12 +393,8 @@ impl Buffer {
 impl SensorHours {
     /// Bytes of its place in the buffer beside its buckets.
     fn bytes(&self) -> usize {
-        SENSOR_BYTES + self.labels.as_ref().map_or(0, |labels| labels.bytes())
-    }
-
-    /// Whether the store is to be told of anything.
-    fn is_untold(&self) -> bool {
-        !self.last_seen_stored || self.labels.as_ref().is_some_and(|l| l.is_untold())
+        let labels = self.labels.as_ref().map_or(0, |labels| labels.bytes());
+        SENSOR_BYTES + labels + self.telling.bytes()
     }
 
     /// All that is known of the sensor `id`.
@@ -448,6 +422,7 @@ impl Shard {
                 last_seen: received_at,
                 last_seen_stored: false,
                 labels: None,
+                telling: Telling::default(),
                 hours: BTreeMap::new(),
             };
             self.sensors.insert(sensor.clone(), hours);

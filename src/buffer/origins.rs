@@ -33,8 +33,6 @@ pub(super) struct Labels {
     attributes: Tags,
     /// Whether the store knows the attributes.
     is_told: bool,
-    /// Whether a flush round is about to tell them.
-    is_being_told: bool,
     bytes: usize,
 }
 
@@ -78,20 +76,19 @@ impl Labels {
         !self.is_told && !self.attributes.is_empty()
     }
 
-    /// The attributes for a flush round to tell. While one is about to tell them
-    /// no other gets them, or the older ones might arrive last.
-    pub(super) fn take_untold(&mut self) -> Option<Tags> {
-        if !self.is_untold() || self.is_being_told {
-            return None;
-        }
-        self.is_being_told = true;
-        Some(self.attributes.clone())
+    /// The attributes that are to be told.
+    pub(super) fn untold(&self) -> Option<Tags> {
+        self.is_untold().then(|| self.attributes.clone())
     }
 
     /// The store knows `attributes`.
     pub(super) fn told(&mut self, attributes: &Tags) {
-        self.is_being_told = false;
         self.is_told = self.attributes == *attributes;
+    }
+
+    /// The store may not know them any more.
+    pub(super) fn forget_told(&mut self) {
+        self.is_told = false;
     }
 
     /// Bytes of memory.
@@ -203,16 +200,17 @@ mod tests {
         let mut labels = Labels::default();
         assert!(!labels.is_untold());
         labels.note(&origin("0"));
-        let first = labels.take_untold().unwrap();
-        assert_eq!(labels.take_untold(), None, "a round is about to tell them");
+        let first = labels.untold().unwrap();
         labels.note(&origin("1"));
         labels.told(&first);
         assert!(labels.is_untold(), "they changed in between");
-        let second = labels.take_untold().unwrap();
+        let second = labels.untold().unwrap();
         labels.told(&second);
         assert!(!labels.is_untold());
         labels.note(&origin("1"));
         assert!(!labels.is_untold());
+        labels.forget_told();
+        assert_eq!(labels.untold(), Some(second));
     }
 
     #[test]

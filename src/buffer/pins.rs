@@ -11,12 +11,6 @@ pub(super) struct Pins {
     counts: Mutex<BTreeMap<u64, usize>>,
 }
 
-/// The hold of one lease on the journal; given back by the flusher once all
-/// that derives from the lease is durable too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a pin that is not given back holds the journal for ever"]
-pub struct Pin(pub(super) u64);
-
 impl Pins {
     pub(super) fn add(&self, seq: u64) {
         *lock(&self.counts).entry(seq).or_default() += 1;

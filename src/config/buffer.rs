@@ -13,6 +13,8 @@ pub struct BufferSettings {
     pub bytes_max: usize,
     /// Newest refused conflicts kept for inspection, 0 to 1,000,000.
     pub conflicts_kept: usize,
+    /// Newest readings of a sensor that its record in the store keeps, 1 to 1,000.
+    pub recent_readings: usize,
 }
 
 impl Default for BufferSettings {
@@ -20,6 +22,7 @@ impl Default for BufferSettings {
         Self {
             bytes_max: 512 << 20,
             conflicts_kept: 256,
+            recent_readings: 20,
         }
     }
 }
@@ -29,6 +32,7 @@ impl Default for BufferSettings {
 pub(super) struct RawBuffer {
     bytes_max: ByteCount,
     conflicts_kept: i64,
+    recent_readings: i64,
 }
 
 impl RawBuffer {
@@ -39,6 +43,11 @@ impl RawBuffer {
                 "buffer.conflicts_kept",
                 self.conflicts_kept,
                 0..=1_000_000,
+            ),
+            recent_readings: bounds.count(
+                "buffer.recent_readings",
+                self.recent_readings,
+                1..=1_000,
             ),
         }
     }

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::idempotency::Keys;
 use crate::journal::Journal;
-use crate::store::{SensorTold, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// How often the flusher looks for buckets that came of age.
 const TICK: Duration = Duration::from_millis(500);
@@ -134,7 +134,7 @@ impl Flusher {
             }
             self.start_rounds(&deadline, false);
             if self.workers.is_empty() {
-                self.tell_silent_sensors().await;
+                self.tell_silent_sensors(&deadline);
             }
         }
         self.drain(&deadline).await;
@@ -149,7 +149,11 @@ impl Flusher {
             self.start_rounds(deadline, true);
             let retry = parts.buffer.next_retry();
             let is_behind = parts.progress.lag() > 0;
-            if self.workers.is_empty() && !is_behind && retry.is_none() {
+            if self.workers.is_empty()
+                && !is_behind
+                && retry.is_none()
+                && !self.tell_silent_sensors(deadline)
+            {
                 break;
             }
             let pause = retry.map_or(TICK, |at| {
@@ -168,9 +172,6 @@ impl Flusher {
         }
         while let Some(ended) = self.workers.join_next().await {
             self.after_round(ended).await;
-        }
-        if !deadline.is_cancelled() {
-            self.tell_silent_sensors().await;
         }
         self.release().await;
     }
@@ -255,19 +256,22 @@ impl Flusher {
             .await;
     }
 
-    async fn tell_silent_sensors(&self) {
-        let untold = self.parts.buffer.untold_seen(TOUCHES_AT_ONCE);
-        if untold.is_empty() {
-            return;
+    /// Starts a round for sensors that have something to be told and nothing to
+    /// be written, where a worker is free; whether it did.
+    fn tell_silent_sensors(&mut self, deadline: &CancellationToken) -> bool {
+        let untold = self.parts.buffer.untold(TOUCHES_AT_ONCE);
+        if untold.is_empty() || self.workers.len() >= self.settings.in_flight_max {
+            return false;
         }
-        let told: Vec<SensorTold> = untold.iter().map(SensorTold::from).collect();
-        match self.parts.store.touch(&told).await {
-            Ok(_) => {
-                self.parts.health.succeeded(&*self.parts.store);
-                self.parts.buffer.settle(&[], &untold);
-            }
-            Err(error) => self.parts.health.failed(&error),
-        }
+        let worker = run_round(
+            FlushRound::telling(untold),
+            self.parts.clone(),
+            Backoff::new(self.settings.retry_min, self.settings.retry_max),
+            deadline.clone(),
+        );
+        self.workers.spawn(worker);
+        self.publish_in_flight();
+        true
     }
 }
 

@@ -6,13 +6,18 @@
 //!   `in_flight_max` at once. While all are busy buckets simply grow: big
 //!   flushes are what makes a store fast.
 //! - [`FlushRound`]: one lease of many buckets until each is confirmed or
-//!   re-based; the same write is repeated until its outcome is known.
+//!   re-based; the same write is repeated until its outcome is known. Before the
+//!   writes it learns the newest readings that the store has of the sensors,
+//!   behind them it tells what follows: `recent`, `lastSeen`, attributes.
 //! - [`Backoff`]: waits between tries.
 
 mod backoff;
 mod flusher;
+mod narrow;
 mod round;
+mod tell;
 
 pub use backoff::Backoff;
 pub use flusher::{Flusher, FlusherParts, StoreHealth, low_water};
 pub use round::{FlushRound, RoundTurn};
+pub use tell::newest_readings;

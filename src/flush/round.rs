@@ -11,19 +11,17 @@ use std::time::Instant;
 
 use metrics::{counter, histogram};
 
-use crate::buffer::{Buffer, Lease, Pin, RetryPauses, SensorSeen};
+use super::narrow::{Narrowed, Refusals, has_next, next};
+use super::tell::Telling;
+use crate::buffer::{Buffer, Lease, RetryPauses};
 use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::metrics::names;
-use crate::model::BucketKey;
+use crate::model::{BucketKey, SensorId};
 use crate::store::{
-    BucketVersion, BucketWrite, Expect, LOADS_AT_ONCE, SensorTold, Store, StoreError, StoredBucket,
+    BucketVersion, BucketWrite, Expect, LOADS_AT_ONCE, Store, StoreError, StoredBucket,
     WriteOutcome,
 };
-
-/// After this many refusals in a row the store is taken to refuse everything:
-/// enough to halve the largest round twice over.
-const REFUSALS_MAX: u32 = 40;
 
 /// Buckets set aside by one round that the log names.
 const NAMED_MAX: u32 = 5;
@@ -36,12 +34,8 @@ pub struct FlushRound {
     writes: Vec<Vec<BucketWrite>>,
     /// Loads to make, the next one last.
     fenced: Vec<Vec<Fenced>>,
-    pins: Vec<Pin>,
-    /// Calls to make, the next one last.
-    seen: Vec<Vec<SensorSeen>>,
-    /// What was told, or never can be.
-    told: Vec<SensorSeen>,
-    refusals: u32,
+    telling: Telling,
+    refusals: Refusals,
     named: u32,
     pauses: RetryPauses,
 }
@@ -70,12 +64,23 @@ impl FlushRound {
             histogram!(names::FLUSH_READINGS).record(write.elements.len() as f64);
         }
         Self {
+            telling: Telling::new(writes.iter().map(|write| write.key.sensor.clone())),
             writes: vec![writes],
             fenced: Vec::new(),
-            pins: Vec::new(),
-            seen: Vec::new(),
-            told: Vec::new(),
-            refusals: 0,
+            refusals: Refusals::default(),
+            named: 0,
+            pauses: RetryPauses::from(&FlushSettings::default()),
+        }
+    }
+
+    /// A round that writes no bucket: it tells the store of `sensors`.
+    #[must_use]
+    pub fn telling(sensors: Vec<SensorId>) -> Self {
+        Self {
+            writes: Vec::new(),
+            fenced: Vec::new(),
+            telling: Telling::new(sensors),
+            refusals: Refusals::default(),
             named: 0,
             pauses: RetryPauses::from(&FlushSettings::default()),
         }
@@ -88,27 +93,27 @@ impl FlushRound {
         self
     }
 
-    /// One call to the store: write, then load what was fenced, then tell when
-    /// sensors were last heard of.
+    /// One call to the store: learn what it has of the sensors, write, load what
+    /// was fenced, then tell what follows from it.
     pub async fn turn(
         &mut self,
         store: &Arc<dyn Store>,
         buffer: &Buffer,
         clock: &dyn Clock,
     ) -> RoundTurn {
+        if let Some(turn) = self.telling.learn(store, buffer).await {
+            return turn;
+        }
         if has_next(&mut self.fenced) {
             return self.load(store, buffer, clock).await;
         }
         if has_next(&mut self.writes) {
             return self.write(store, buffer, clock).await;
         }
-        if has_next(&mut self.seen) {
-            return self.touch(store).await;
+        match self.telling.tell(store, buffer).await {
+            Some(turn) => turn,
+            None => RoundTurn::Done,
         }
-        buffer.settle(&self.pins, &self.told);
-        self.pins.clear();
-        self.told.clear();
-        RoundTurn::Done
     }
 
     async fn write(
@@ -126,7 +131,7 @@ impl FlushRound {
             Err(error) => {
                 histogram!(names::FLUSH_SECONDS, "outcome" => "failed").record(started.elapsed());
                 counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
-                return match self.narrow(writes, error, |round| &mut round.writes) {
+                return match self.refusals.narrow(&mut self.writes, writes, error) {
                     Narrowed::Turn(turn) => turn,
                     Narrowed::GiveUp(writes, error) => {
                         for write in &writes {
@@ -145,14 +150,13 @@ impl FlushRound {
             }
         };
         histogram!(names::FLUSH_SECONDS, "outcome" => "answered").record(started.elapsed());
-        self.refusals = 0;
+        self.refusals.end();
         let mut fenced = Vec::new();
         let mut outcomes = outcomes.into_iter();
         for write in writes {
             match outcomes.next().unwrap_or_else(|| unanswered(&**store)) {
                 WriteOutcome::Stored => {
-                    let confirmed = buffer.confirm(&write.key, write.target);
-                    self.note(confirmed);
+                    buffer.confirm(&write.key, write.target);
                 }
                 WriteOutcome::Fenced => fenced.push(Fenced {
                     key: write.key,
@@ -183,7 +187,7 @@ impl FlushRound {
             Ok(loaded) => loaded,
             Err(error) => {
                 counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
-                return match self.narrow(fenced, error, |round| &mut round.fenced) {
+                return match self.refusals.narrow(&mut self.fenced, fenced, error) {
                     Narrowed::Turn(turn) => turn,
                     Narrowed::GiveUp(fenced, error) => {
                         for Fenced { key, target, .. } in &fenced {
@@ -201,7 +205,7 @@ impl FlushRound {
                 };
             }
         };
-        self.refusals = 0;
+        self.refusals.end();
         for (fenced, bucket) in fenced.into_iter().zip(loaded) {
             let bucket: Option<&StoredBucket> = bucket.as_ref();
             let Fenced { key, target, .. } = &fenced;
@@ -210,63 +214,9 @@ impl FlushRound {
                 self.set_aside(key, *target, &error, buffer, clock);
                 continue;
             }
-            let confirmed = buffer.rebase(key, *target, bucket, clock.now());
-            self.note(confirmed);
+            buffer.rebase(key, *target, bucket, clock.now());
         }
         RoundTurn::More
-    }
-
-    /// Tells when sensors were last heard of. The journal is released after it;
-    /// a sensor whose record alone the store cannot keep holds nobody up.
-    async fn touch(&mut self, store: &Arc<dyn Store>) -> RoundTurn {
-        let told: Vec<SensorTold> = next(&self.seen).iter().map(SensorTold::from).collect();
-        let touched = store.touch(&told).await;
-        let seen = self.seen.pop().unwrap_or_default();
-        match touched {
-            Ok(_) => {
-                self.refusals = 0;
-                self.told.extend(seen);
-                RoundTurn::More
-            }
-            Err(error) => match self.narrow(seen, error, |round| &mut round.seen) {
-                Narrowed::Turn(turn) => turn,
-                Narrowed::GiveUp(seen, error) => {
-                    for seen in &seen {
-                        tracing::error!(sensor = %seen.sensor, %error, "the store cannot keep when a sensor was last heard of");
-                    }
-                    self.told.extend(seen);
-                    RoundTurn::Refused(error)
-                }
-                Narrowed::Everything(seen, error) => {
-                    self.seen.push(seen);
-                    RoundTurn::Failed(error)
-                }
-            },
-        }
-    }
-
-    /// What to do about a call over `items` that failed as a whole.
-    fn narrow<T>(
-        &mut self,
-        mut items: Vec<T>,
-        error: StoreError,
-        calls: impl FnOnce(&mut Self) -> &mut Vec<Vec<T>>,
-    ) -> Narrowed<T> {
-        if matches!(error, StoreError::Unavailable { .. }) {
-            calls(self).push(items);
-            return Narrowed::Turn(RoundTurn::Failed(error));
-        }
-        self.refusals += 1;
-        if self.refusals >= REFUSALS_MAX {
-            self.refusals = 0;
-            return Narrowed::Everything(items, error);
-        }
-        if items.len() < 2 {
-            return Narrowed::GiveUp(items, error);
-        }
-        let second = items.split_off(items.len() / 2);
-        calls(self).extend([second, items]);
-        Narrowed::Turn(RoundTurn::Refused(error))
     }
 
     fn set_aside(
@@ -285,41 +235,6 @@ impl FlushRound {
             tracing::warn!(bucket = %key, %error, "the store fails for one bucket; its readings stay in the journal and it is tried again");
         }
     }
-
-    /// Keeps what a confirmation leaves to do at the end of the round.
-    fn note(&mut self, confirmed: Option<(Pin, Option<SensorSeen>)>) {
-        let Some((pin, heard)) = confirmed else {
-            return;
-        };
-        self.pins.push(pin);
-        if let Some(heard) = heard {
-            match self.seen.first_mut() {
-                Some(seen) => seen.push(heard),
-                None => self.seen.push(vec![heard]),
-            }
-        }
-    }
-}
-
-/// What follows from a call that failed as a whole.
-enum Narrowed<T> {
-    /// What it was about is put back, whole or in halves.
-    Turn(RoundTurn),
-    /// It is about these alone.
-    GiveUp(Vec<T>, StoreError),
-    /// The store refuses everything.
-    Everything(Vec<T>, StoreError),
-}
-
-/// Whether there is a next call that is about anything.
-fn has_next<T>(calls: &mut Vec<Vec<T>>) -> bool {
-    while calls.pop_if(|items| items.is_empty()).is_some() {}
-    !calls.is_empty()
-}
-
-/// What the next call is about.
-fn next<T>(calls: &[Vec<T>]) -> &[T] {
-    calls.last().map_or(&[], Vec::as_slice)
 }
 
 /// A write that lost its fence.

@@ -143,6 +143,10 @@ pub fn describe() {
             "Buckets for which alone the store failed, and that are tried again later",
         ),
         (
+            names::RECENT_MADE_ANEW_TOTAL,
+            "Sensors whose newest readings were made anew from their buckets",
+        ),
+        (
             names::QUERY_COLD_LOADS_TOTAL,
             "Buckets that queries loaded with their readings, for late data",
         ),
@@ -163,6 +167,7 @@ pub fn describe() {
         names::FLUSH_FENCED_TOTAL,
         names::FLUSH_FAILURES_TOTAL,
         names::FLUSH_SET_ASIDE_TOTAL,
+        names::RECENT_MADE_ANEW_TOTAL,
         names::QUERY_COLD_LOADS_TOTAL,
         names::IDEMPOTENT_REPLAYS_TOTAL,
         names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,

@@ -17,6 +17,9 @@ pub const FLUSH_FENCED_TOTAL: &str = "hourglass_flush_fenced_total";
 pub const FLUSH_FAILURES_TOTAL: &str = "hourglass_flush_failures_total";
 /// Buckets for which alone the store failed, each time it did.
 pub const FLUSH_SET_ASIDE_TOTAL: &str = "hourglass_flush_set_aside_total";
+/// Sensors whose newest readings were made anew from their buckets, because the
+/// record was changed by somebody else or did not have them.
+pub const RECENT_MADE_ANEW_TOTAL: &str = "hourglass_recent_made_anew_total";
 /// Buckets that a query loaded with their readings because the buffer held
 /// late data for them.
 pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";

@@ -19,9 +19,8 @@ mod writer_id;
 
 pub use edit::{BucketEdit, PartChange, PartEdit, SensorHoursRange};
 pub use registry::{
-    AttributeFilter, CopiesProgress, RECENT_READINGS_DEFAULT, RecentWrite, RecordVersion,
-    SensorCursor, SensorFilter, SensorPut, SensorTold, SitePut, StoredRecent, StoredSensor,
-    StoredSite,
+    AttributeFilter, CopiesProgress, RecentWrite, RecordVersion, SensorCursor, SensorFilter,
+    SensorPut, SensorTold, SitePut, StoredRecent, StoredSensor, StoredSite,
 };
 pub use writer_id::WriterId;
 

@@ -10,9 +10,6 @@ use crate::model::{
     Micros, RecentReading, SensorDetails, SensorId, Site, SiteId, Tags, attribute_number,
 };
 
-/// Recent readings that a sensor's record keeps where nothing else is set.
-pub const RECENT_READINGS_DEFAULT: usize = 20;
-
 /// The version of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordVersion {

@@ -11,8 +11,8 @@ pub(super) struct Step {
 }
 
 /// Languages of blocks that hold no commands.
-const OTHERS: [&str; 8] = [
-    "json", "js", "python", "toml", "text", "hex", "rust", "promql",
+const OTHERS: [&str; 9] = [
+    "json", "js", "python", "toml", "text", "hex", "rust", "promql", "mongosh",
 ];
 
 /// The commands of `text` in order.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hourglass::bucket::Computed;
-use hourglass::model::Micros;
+use hourglass::model::{MeasureName, Micros, RecentReading};
 use hourglass::store::StoredBucket;
 
 use super::action::{Body, Item};
@@ -35,6 +35,30 @@ pub(crate) fn values_in(bucket: &StoredBucket) -> Vec<(Identity, f64)> {
         all.extend(values.map(|(m, v)| ((sensor.to_owned(), at, m.as_str().to_owned()), v)));
     }
     all
+}
+
+/// The newest readings of a sensor that its record keeps.
+pub(crate) const RECENT_READINGS: usize = 3;
+
+/// The newest readings of each sensor, from all its buckets.
+pub(super) fn newest_in(buckets: &[StoredBucket]) -> BTreeMap<String, Vec<RecentReading>> {
+    let mut instants: BTreeMap<String, BTreeMap<i64, BTreeMap<String, f64>>> = BTreeMap::new();
+    for ((sensor, at, measure), value) in buckets.iter().flat_map(values_in) {
+        let values = instants.entry(sensor).or_default().entry(at).or_default();
+        values.insert(measure, value);
+    }
+    let reading = |(at, values): (i64, BTreeMap<String, f64>)| RecentReading {
+        at: Micros::new(at).unwrap(),
+        values: values
+            .into_iter()
+            .map(|(measure, value)| (MeasureName::new(&measure).unwrap(), value))
+            .collect(),
+    };
+    let newest = |(sensor, instants): (String, BTreeMap<_, _>)| {
+        let newest = instants.into_iter().rev().take(RECENT_READINGS);
+        (sensor, newest.map(reading).collect())
+    };
+    instants.into_iter().map(newest).collect()
 }
 
 /// The journal as it must be.

@@ -20,6 +20,7 @@ use hourglass::store::WriterId;
 use tokio::sync::oneshot;
 
 use super::action::{Body, Item, Setup};
+use super::naive::RECENT_READINGS;
 use crate::support::gate::OpenGate;
 use crate::support::sim_disk::SimDisk;
 use crate::support::sim_store::SimStore;
@@ -124,6 +125,7 @@ impl Process {
         let settings = BufferSettings {
             bytes_max: setup.buffer_bytes,
             conflicts_kept: 1000,
+            recent_readings: RECENT_READINGS,
         };
         let buffer = Arc::new(Buffer::new(
             settings,

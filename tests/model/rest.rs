@@ -6,7 +6,7 @@ use hourglass::apply::Turn;
 use hourglass::clock::Clock;
 use hourglass::flush::low_water;
 
-use super::naive::{View, values_in};
+use super::naive::{View, newest_in, values_in};
 use super::process::Process;
 use super::run::World;
 use crate::support::sim_disk::SimDisk;
@@ -71,6 +71,7 @@ impl World {
                         self.process.buffer.pending_values()
                     ));
                 }
+                self.recent_is_true()?;
                 self.process.release();
                 for seq in self.process.acknowledged()? {
                     self.journalled.acknowledged.insert(seq);
@@ -80,5 +81,22 @@ impl World {
             self.finish()?;
         }
         Err("what is durable does not reach the store".into())
+    }
+
+    /// The newest readings in each sensor's record are those of its buckets.
+    fn recent_is_true(&self) -> Result<(), String> {
+        let expected = newest_in(&self.store.buckets());
+        for (sensor, recent) in self.store.recents() {
+            let expected = expected.get(sensor.as_str()).cloned().unwrap_or_default();
+            if recent != expected {
+                return Err(format!(
+                    "I3: the record of {sensor} has {recent:?}, its buckets {expected:?}"
+                ));
+            }
+        }
+        match expected.len() == self.store.recents().len() {
+            true => Ok(()),
+            false => Err("a sensor with buckets has no record".into()),
+        }
     }
 }

@@ -15,7 +15,7 @@ use hourglass::store::WriterId;
 
 use super::action::{Action, Body, DiskTrouble, EPOCH, Question, Setup};
 use super::answer::{Asked, ask};
-use super::naive::{Journalled, View, values_of};
+use super::naive::{Journalled, RECENT_READINGS, View, values_of};
 use super::process::Process;
 use super::rounds::Flushing;
 use crate::support::sim_disk::{Fault, SimDisk};
@@ -65,6 +65,7 @@ impl World {
         let settings = BufferSettings {
             bytes_max: 1 << 20,
             conflicts_kept: 0,
+            recent_readings: RECENT_READINGS,
         };
         let other = Buffer::new(
             settings,

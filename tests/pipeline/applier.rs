@@ -11,7 +11,7 @@ use hourglass::journal::tail::{Tail, TailRecord};
 use hourglass::journal::{AppendError, Log, Record, Space};
 use tokio::sync::oneshot::{self, Receiver, error::TryRecvError};
 
-use super::builders::{HOUR, buffer, everything, now, reading, readings, record};
+use super::builders::{HOUR, buffer, everything, now, reading, readings, record, tell};
 use crate::support::sim_disk::SimDisk;
 
 type Answer = Receiver<Result<u64, AppendError>>;
@@ -179,8 +179,8 @@ fn a_stalled_applier_answers_everybody_and_is_not_complete_until_it_caught_up() 
         assert!(!parts.progress.is_complete());
         for lease in parts.buffer.lease(&everything(Duration::ZERO), 10) {
             let (key, target) = (lease.write.key, lease.write.target);
-            let (pin, _) = parts.buffer.confirm(&key, target).unwrap();
-            parts.buffer.settle(&[pin], &[]);
+            assert!(parts.buffer.confirm(&key, target));
+            tell(&parts.buffer, &[key.sensor]);
         }
         parts.buffer.evict(Duration::ZERO, Duration::ZERO);
         assert_eq!(parts.turn(), Turn::Applied);

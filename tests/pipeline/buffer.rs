@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hourglass::buffer::SensorSeen;
-use hourglass::buffer::{Buffer, Lease, Pin, RetryPauses};
-use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, TimeRange};
+use hourglass::buffer::{Buffer, Lease, RetryPauses, Told, Untold};
+use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, SensorId, TimeRange};
 use proptest::prelude::*;
 
-use super::builders::{HOUR, buffer, everything, key, now, reading, readings, tagged};
+use super::builders::{
+    HOUR, buffer, everything, key, learn_none, now, reading, readings, tagged, tell,
+};
 
 const ZERO: Duration = Duration::ZERO;
 
@@ -18,9 +19,8 @@ fn apply(buffer: &Buffer, seq: u64, sensor: &str, hour: i32, offset: u32) {
 
 fn confirm_all(buffer: &Buffer) {
     for lease in buffer.lease(&everything(ZERO), usize::MAX) {
-        let confirmed = buffer.confirm(&lease.write.key, lease.write.target);
-        let (pin, seen) = confirmed.unwrap();
-        buffer.settle(&[pin], seen.as_slice());
+        assert!(buffer.confirm(&lease.write.key, lease.write.target));
+        tell(buffer, &[lease.write.key.sensor]);
     }
 }
 
@@ -81,7 +81,11 @@ enum Step {
     Confirm,
     Rebase,
     SetAside,
-    Settle,
+    Take,
+    Settle {
+        fenced: bool,
+    },
+    Learn,
     Evict {
         idle: bool,
     },
@@ -96,7 +100,9 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Confirm),
         1 => Just(Step::Rebase),
         1 => Just(Step::SetAside),
-        1 => Just(Step::Settle),
+        1 => Just(Step::Take),
+        1 => any::<bool>().prop_map(|fenced| Step::Settle { fenced }),
+        1 => Just(Step::Learn),
         1 => any::<bool>().prop_map(|idle| Step::Evict { idle }),
     ]
 }
@@ -107,8 +113,10 @@ struct Model {
     buffer: Buffer,
     seq: u64,
     out: Vec<Lease>,
-    pins: Vec<(Pin, u64)>,
-    seen: Vec<SensorSeen>,
+    /// Sequences of what is confirmed and not told.
+    confirmed: HashMap<SensorId, Vec<u64>>,
+    /// What rounds are telling, with the sequences that it settles.
+    telling: Vec<(Untold, Vec<(SensorId, Vec<u64>)>)>,
     unconfirmed: HashMap<BucketKey, Vec<u64>>,
     stored: HashMap<BucketKey, usize>,
 }
@@ -116,18 +124,44 @@ struct Model {
 impl Model {
     fn confirm(&mut self, lease: &Lease) {
         let write = &lease.write;
-        let confirmed = self.buffer.confirm(&write.key, write.target);
-        let (pin, seen) = confirmed.unwrap();
-        self.seen.extend(seen);
+        assert!(self.buffer.confirm(&write.key, write.target));
         let waiting = self.unconfirmed.get_mut(&write.key).unwrap();
         let gone: Vec<u64> = waiting.drain(..write.elements.len()).collect();
         *self.stored.entry(write.key.clone()).or_default() += gone.len();
-        self.pins.push((pin, gone[0]));
+        let untold = self.confirmed.entry(write.key.sensor.clone());
+        untold.or_default().push(gone[0]);
     }
 
-    fn settle(&mut self) {
-        let pins: Vec<Pin> = self.pins.drain(..).map(|(pin, _)| pin).collect();
-        self.buffer.settle(&pins, &std::mem::take(&mut self.seen));
+    fn take(&mut self) {
+        let sensors = ["S1", "S2", "S3"].map(|name| key(name, HOUR).sensor);
+        let untold = self.buffer.take_untold(&sensors);
+        let told = untold.told.iter().map(|told| &told.sensor);
+        let stale = untold.stale.iter().map(|stale| &stale.sensor);
+        let settles = told.chain(stale).map(|sensor| {
+            let pins = self.confirmed.remove(sensor).unwrap_or_default();
+            (sensor.clone(), pins)
+        });
+        let settles = settles.collect();
+        self.telling.push((untold, settles));
+    }
+
+    fn settle(&mut self, outcome: Told) {
+        let Some((untold, settles)) = self.telling.pop() else {
+            return;
+        };
+        let is_settled = |sensor: &SensorId| {
+            outcome == Told::Settled && untold.told.iter().any(|told| told.sensor == *sensor)
+        };
+        for (sensor, pins) in settles {
+            if !is_settled(&sensor) {
+                self.confirmed.entry(sensor).or_default().extend(pins);
+            }
+        }
+        for stale in &untold.stale {
+            self.buffer.made_anew(stale, None, &[]);
+        }
+        let told = untold.told.into_iter().map(|told| (told, outcome));
+        let _ = self.buffer.settle(&told.collect::<Vec<_>>());
     }
 
     fn run(&mut self, step: Step) {
@@ -163,8 +197,7 @@ impl Model {
                 let is_new = |lease: &Lease| !self.stored.contains_key(&lease.write.key);
                 if let Some(lease) = self.out.pop_if(|lease| is_new(lease)) {
                     let write = lease.write;
-                    let rebased = self.buffer.rebase(&write.key, write.target, None, now());
-                    assert!(rebased.is_none());
+                    self.buffer.rebase(&write.key, write.target, None, now());
                 }
             }
             Step::SetAside => {
@@ -177,7 +210,10 @@ impl Model {
                         .set_aside(&write.key, write.target, ZERO, pauses, true);
                 }
             }
-            Step::Settle => self.settle(),
+            Step::Take => self.take(),
+            Step::Settle { fenced: true } => self.settle(Told::Fenced),
+            Step::Settle { fenced: false } => self.settle(Told::Settled),
+            Step::Learn => learn_none(&self.buffer),
             Step::Evict { idle } => {
                 let idle = if idle { ZERO } else { Duration::MAX };
                 self.buffer.evict(ZERO, idle);
@@ -198,15 +234,18 @@ proptest! {
             buffer: buffer(6_000),
             seq: 0,
             out: Vec::new(),
-            pins: Vec::new(),
-            seen: Vec::new(),
+            confirmed: HashMap::new(),
+            telling: Vec::new(),
             unconfirmed: HashMap::new(),
             stored: HashMap::new(),
         };
         for step in steps {
             model.run(step);
             let unconfirmed = model.unconfirmed.values().flatten().copied();
-            let lowest = unconfirmed.chain(model.pins.iter().map(|(_, seq)| *seq)).min();
+            let untold = model.confirmed.values().flatten().copied();
+            let telling = model.telling.iter().flat_map(|(_, settles)| settles);
+            let telling = telling.flat_map(|(_, pins)| pins).copied();
+            let lowest = unconfirmed.chain(untold).chain(telling).min();
             if let Some(lowest) = lowest {
                 prop_assert!(model.buffer.lowest_pinned().is_some_and(|pin| pin <= lowest));
             }
@@ -219,11 +258,14 @@ proptest! {
         for lease in model.buffer.lease(&everything(ZERO), usize::MAX) {
             model.confirm(&lease);
         }
-        model.settle();
+        while !model.telling.is_empty() {
+            model.settle(Told::Settled);
+        }
+        let sensors = ["S1", "S2", "S3"].map(|name| key(name, HOUR).sensor);
+        tell(&model.buffer, &sensors);
         prop_assert!(model.unconfirmed.values().all(Vec::is_empty));
         prop_assert_eq!(model.buffer.lowest_pinned(), None);
-        let untold = model.buffer.untold_seen(usize::MAX);
-        model.buffer.settle(&[], &untold);
+        prop_assert_eq!(model.buffer.untold(usize::MAX), Vec::new());
         model.buffer.evict(ZERO, ZERO);
         prop_assert_eq!((model.buffer.bytes(), model.buffer.buckets()), (0, 0));
         prop_assert_eq!(model.buffer.pending_values(), 0);

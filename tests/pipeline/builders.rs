@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourglass::apply::{Applier, Progress};
-use hourglass::buffer::{Buffer, DuePolicy};
+use hourglass::buffer::{Buffer, DuePolicy, Told};
 use hourglass::clock::{Clock, ManualClock};
 use hourglass::config::{BufferSettings, FlushSettings, IngestSettings, JournalSettings};
 use hourglass::flush::{Flusher, FlusherParts, StoreHealth};
@@ -14,8 +14,7 @@ use hourglass::journal::disk::Disk;
 use hourglass::journal::{Journal, JournalError, Record, WriterThread};
 use hourglass::metrics::Ledger;
 use hourglass::model::{Batch, BucketKey, HourStart, MeasureName, Micros, Origin, SensorId};
-use hourglass::store::Store;
-use hourglass::store::WriterId;
+use hourglass::store::{SensorTold, Store, WriterId};
 
 use crate::support::refusing_store::RefusingStore;
 use crate::support::sim_disk::SimDisk;
@@ -95,6 +94,7 @@ pub(super) fn buffer(bytes_max: usize) -> Buffer {
     let settings = BufferSettings {
         bytes_max,
         conflicts_kept: 1000,
+        recent_readings: 20,
     };
     Buffer::new(
         settings,
@@ -102,6 +102,30 @@ pub(super) fn buffer(bytes_max: usize) -> Buffer {
         WriterId::new(7),
         None,
     )
+}
+
+/// Tells a store that takes everything all that is untold of `sensors`, as the
+/// end of a round does.
+pub(super) fn tell(buffer: &Buffer, sensors: &[SensorId]) -> Vec<SensorTold> {
+    let mut all = Vec::new();
+    let mut sensors = sensors.to_vec();
+    while !sensors.is_empty() {
+        let untold = buffer.take_untold(&sensors);
+        for stale in &untold.stale {
+            buffer.made_anew(stale, None, &[]);
+        }
+        let told = untold.told.iter().map(|told| (told.clone(), Told::Settled));
+        sensors = buffer.settle(&told.collect::<Vec<_>>());
+        sensors.extend(untold.stale.into_iter().map(|stale| stale.sensor));
+        all.extend(untold.told);
+    }
+    all
+}
+
+/// The sensors of the buffer have no record in the store.
+pub(super) fn learn_none(buffer: &Buffer) {
+    let sensors: Vec<SensorId> = buffer.seen(None).into_iter().map(|s| s.sensor).collect();
+    buffer.learn(&buffer.unlearnt(&sensors), &[]);
 }
 
 /// Everything is due.

@@ -7,7 +7,7 @@ use hourglass::buffer::{Buffer, DuePolicy, DueReason, RetryPauses};
 use hourglass::model::HourStart;
 use hourglass::store::WriterId;
 
-use super::builders::{HOUR, buffer, key, now, readings};
+use super::builders::{HOUR, buffer, key, now, readings, tell};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -95,8 +95,8 @@ fn the_age_counts_from_the_first_pending_reading() {
         ..policy()
     };
     assert_eq!(reason(&buffer, &later), None, "one lease at a time");
-    let confirmed = buffer.confirm(&lease.write.key, lease.write.target);
-    buffer.settle(&[confirmed.unwrap().0], &[]);
+    assert!(buffer.confirm(&lease.write.key, lease.write.target));
+    tell(&buffer, &[lease.write.key.sensor]);
     assert_eq!(reason(&buffer, &later), None);
     let later = DuePolicy {
         elapsed: MINUTE * 3,
@@ -125,11 +125,9 @@ fn what_pins_the_oldest_segment_goes_first_however_small() {
     assert_eq!(first.write.key, key("quiet", HOUR));
     assert_eq!(first.reason, DueReason::PinsJournal);
     assert_eq!(buffer.lowest_pinned(), Some(1));
-    let (pin, _) = buffer
-        .confirm(&first.write.key, first.write.target)
-        .unwrap();
-    assert_eq!(buffer.lowest_pinned(), Some(1), "not before it is settled");
-    buffer.settle(&[pin], &[]);
+    assert!(buffer.confirm(&first.write.key, first.write.target));
+    assert_eq!(buffer.lowest_pinned(), Some(1), "not before it is told");
+    tell(&buffer, &[first.write.key.sensor]);
     assert_eq!(buffer.lowest_pinned(), Some(2));
     let next = buffer.lease(&near_full, 3);
     assert!(
@@ -174,8 +172,8 @@ fn a_bucket_that_was_set_aside_is_due_after_pauses_that_double() {
         ..policy()
     };
     let write = buffer.lease(&due, 1).remove(0).write;
-    let (pin, _) = buffer.confirm(&write.key, write.target).unwrap();
-    buffer.settle(&[pin], &[]);
+    assert!(buffer.confirm(&write.key, write.target));
+    tell(&buffer, &[write.key.sensor]);
     assert_eq!((buffer.next_retry(), buffer.set_aside_buckets()), (None, 0));
     assert_eq!(buffer.lowest_pinned(), None);
 }

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use hourglass::bucket::Merge;
-use hourglass::buffer::SensorSeen;
-use hourglass::buffer::{Buffer, ConflictRecord, Pin};
-use hourglass::model::{Batch, MeasureName};
-use hourglass::store::{BucketVersion, StoredBucket, StoredPart};
+use hourglass::buffer::{Buffer, ConflictRecord, Told};
+use hourglass::model::{Batch, MeasureName, SensorId};
+use hourglass::store::{BucketVersion, SensorTold, StoredBucket, StoredPart};
 
-use super::builders::{HOUR, buffer, everything, key, now, reading, tagged, under};
+use super::builders::{
+    HOUR, buffer, everything, key, learn_none, now, reading, tagged, tell, under,
+};
 
 const ZERO: Duration = Duration::ZERO;
 
@@ -37,11 +38,22 @@ fn some(kept: &str, refused: &str) -> (Option<String>, Option<String>) {
 }
 
 /// Confirms the only lease there is.
-fn confirm(buffer: &Buffer) -> (Pin, Option<SensorSeen>) {
+fn confirm(buffer: &Buffer) {
     let mut leases = buffer.lease(&everything(ZERO), usize::MAX);
     let write = leases.pop().unwrap().write;
     assert!(leases.is_empty());
-    buffer.confirm(&write.key, write.target).unwrap()
+    assert!(buffer.confirm(&write.key, write.target));
+}
+
+fn s1() -> [SensorId; 1] {
+    [SensorId::new("S1").unwrap()]
+}
+
+/// Confirms the only lease there is, and tells what follows from it.
+fn flush(buffer: &Buffer) -> Vec<SensorTold> {
+    learn_none(buffer);
+    confirm(buffer);
+    tell(buffer, &s1())
 }
 
 /// A bucket of `temp` 1 at `offsets`, as another process wrote it.
@@ -81,8 +93,7 @@ fn a_conflict_names_the_origins_of_both_values() {
         assert_eq!(cores(&buffer), some(kept, "7"));
     }
     // What is flushed and still in memory is known as well.
-    let (pin, seen) = confirm(&buffer);
-    buffer.settle(&[pin], seen.as_slice());
+    flush(&buffer);
     apply(&buffer, 10, &tagged("S1", HOUR, 3, 2.0, "7"));
     assert_eq!(cores(&buffer), some("1", "7"));
     // Without an origin on one side nothing is said.
@@ -117,8 +128,7 @@ fn after_a_rebase_what_was_loaded_is_of_unknown_origin_and_the_rest_keeps_its_ow
     let write = leases.pop().unwrap().write;
     // Another process has instants 0 to 11: our 11 is refused.
     let loaded = stored(0..12);
-    let rebased = buffer.rebase(&write.key, write.target, Some(&loaded), now());
-    assert!(rebased.is_none());
+    buffer.rebase(&write.key, write.target, Some(&loaded), now());
     assert_eq!(buffer.pending_values(), 2);
     assert_eq!(cores(&buffer), (None, Some("0".to_owned())));
     assert_eq!(buffer.conflicts()[0].hint(), None);
@@ -130,8 +140,10 @@ fn after_a_rebase_what_was_loaded_is_of_unknown_origin_and_the_rest_keeps_its_ow
     }
 }
 
-fn attributes(seen: &SensorSeen) -> Vec<(&str, &str)> {
-    seen.attributes.iter().collect()
+fn attributes(told: &[SensorTold]) -> Vec<(&str, &str)> {
+    told.iter()
+        .flat_map(|told| told.attributes.iter())
+        .collect()
 }
 
 #[test]
@@ -140,59 +152,64 @@ fn attributes_are_told_with_a_flush_once_and_again_when_they_change() {
     apply(&buffer, 1, &tagged("S1", HOUR, 1, 1.0, "0"));
     let room = under("S1", HOUR, 2, &[("temp", 1.0)], &[("room", "4b")]);
     apply(&buffer, 2, &room);
-    let (pin, seen) = confirm(&buffer);
-    let seen = seen.unwrap();
-    assert_eq!(attributes(&seen), [("core", "0"), ("room", "4b")]);
+    learn_none(&buffer);
+    confirm(&buffer);
     assert_eq!(buffer.lowest_pinned(), Some(1), "until they are told");
-    buffer.settle(&[pin], &[seen]);
+    let told = tell(&buffer, &s1());
+    assert_eq!(attributes(&told), [("core", "0"), ("room", "4b")]);
     assert_eq!(buffer.lowest_pinned(), None);
 
-    // The same again: nothing to tell. (The time of receipt is the same, too.)
+    // The same again: nothing to tell but the newest readings.
     apply(&buffer, 3, &tagged("S1", HOUR, 3, 1.0, "0"));
-    let (pin, seen) = confirm(&buffer);
-    assert_eq!(seen, None);
-    buffer.settle(&[pin], &[]);
+    let told = flush(&buffer);
+    assert_eq!(attributes(&told), []);
+    assert_eq!(told[0].recent.as_ref().unwrap().readings.len(), 3);
 
     apply(&buffer, 4, &tagged("S1", HOUR, 4, 1.0, "1"));
-    let (pin, seen) = confirm(&buffer);
-    let seen = seen.unwrap();
-    assert_eq!(attributes(&seen), [("core", "1"), ("room", "4b")]);
-    buffer.settle(&[pin], &[seen]);
-    assert_eq!(buffer.untold_seen(9), []);
+    let told = flush(&buffer);
+    assert_eq!(attributes(&told), [("core", "1"), ("room", "4b")]);
+    assert_eq!(buffer.untold(9), []);
 }
 
 #[test]
-fn two_rounds_at_once_do_not_tell_attributes_out_of_order() {
+fn two_rounds_at_once_do_not_tell_out_of_order() {
     let buffer = buffer(1 << 20);
     apply(&buffer, 1, &tagged("S1", HOUR, 1, 1.0, "0"));
-    let (first_pin, first) = confirm(&buffer);
+    learn_none(&buffer);
+    confirm(&buffer);
+    let first = buffer.take_untold(&s1());
     apply(&buffer, 2, &tagged("S1", HOUR, 2, 1.0, "1"));
-    let (second_pin, second) = confirm(&buffer);
-    assert!(second.is_none_or(|seen| seen.attributes.is_empty()));
-    buffer.settle(&[second_pin], &[]);
-    buffer.settle(&[first_pin], first.as_slice());
-    // What came in between is still to be told.
-    let untold = buffer.untold_seen(9);
-    assert_eq!(attributes(&untold[0]), [("core", "1")]);
-    buffer.settle(&[], &untold);
-    assert_eq!(buffer.untold_seen(9), []);
+    confirm(&buffer);
+    let second = buffer.take_untold(&s1());
+    assert!(second.told.is_empty() && second.stale.is_empty());
+    assert_eq!(buffer.untold(9), [], "the first round takes it on");
+    let told: Vec<_> = first.told.into_iter().map(|t| (t, Told::Settled)).collect();
+    assert_eq!(buffer.settle(&told), s1());
+    assert_eq!(
+        buffer.lowest_pinned(),
+        Some(2),
+        "what came in between waits"
+    );
+    let told = tell(&buffer, &s1());
+    assert_eq!(attributes(&told), [("core", "1")]);
+    assert_eq!(buffer.untold(9), []);
+    assert_eq!(buffer.lowest_pinned(), None);
 }
 
 #[test]
 fn a_duplicate_under_new_tags_tells_them_without_a_flush() {
     let buffer = buffer(1 << 20);
     apply(&buffer, 1, &reading("S1", HOUR, 1, 1.0));
-    let (pin, seen) = confirm(&buffer);
-    buffer.settle(&[pin], seen.as_slice());
-    assert_eq!(buffer.untold_seen(9), []);
+    flush(&buffer);
+    assert_eq!(buffer.untold(9), []);
     apply(&buffer, 2, &tagged("S1", HOUR, 1, 1.0, "0"));
     assert_eq!(buffer.pending_values(), 0);
-    let untold = buffer.untold_seen(9);
-    assert_eq!(attributes(&untold[0]), [("core", "0")]);
+    assert_eq!(buffer.untold(9), s1());
     // It is not forgotten before they are told.
     buffer.evict(Duration::from_secs(9), Duration::from_secs(1));
-    assert_eq!(buffer.untold_seen(9), untold);
-    buffer.settle(&[], &untold);
+    assert_eq!(buffer.untold(9), s1());
+    let told = tell(&buffer, &s1());
+    assert_eq!(attributes(&told), [("core", "0")]);
     buffer.evict(Duration::from_secs(9), Duration::from_secs(1));
     assert_eq!((buffer.bytes(), buffer.seen(None)), (0, Vec::new()));
 }

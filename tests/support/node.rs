@@ -17,7 +17,7 @@ pub(crate) fn node(folder: &str) -> Command {
 }
 
 /// Where the packages are installed; installs them at the first call.
-fn installed(folder: &str) -> PathBuf {
+pub(crate) fn installed(folder: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let lock_file = std::fs::read(source.join("package-lock.json")).unwrap();
     let digest = Sha256::digest(lock_file);

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use hourglass::bucket::Computed;
-use hourglass::model::{BucketKey, HourRange, HourStart, Order, SensorId};
+use hourglass::model::{BucketKey, HourRange, HourStart, Order, RecentReading, SensorId};
 use hourglass::store::{
     BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
     StoreError, StoredBucket, StoredSensor, WriteOutcome,
@@ -85,6 +85,11 @@ impl SimStore {
     pub(crate) fn buckets(&self) -> Vec<StoredBucket> {
         let state = self.lock();
         state.buckets.keys().filter_map(|k| state.load(k)).collect()
+    }
+
+    /// The newest readings in the record of each sensor.
+    pub(crate) fn recents(&self) -> Vec<(SensorId, Vec<RecentReading>)> {
+        self.lock().sensors.recents()
     }
 
     /// Stops a call here until it is polled again.
@@ -252,9 +257,22 @@ impl Store for SimStore {
 
     async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
         self.read(|_| ()).await?;
-        let mut state = self.lock();
-        let outcomes = told.iter().map(|told| state.sensors.touch(told));
-        Ok(outcomes.collect())
+        let (outcomes, reply_lost) = {
+            let mut state = self.lock();
+            let planted = [Trouble::ErrorBefore, Trouble::ReplyLost];
+            let trouble = state.troubles.pop_front_if(|t| planted.contains(t));
+            if trouble == Some(Trouble::ErrorBefore) {
+                return Err(away());
+            }
+            let outcomes = told.iter().map(|told| state.sensors.touch(told));
+            (outcomes.collect(), trouble.is_some())
+        };
+        self.pause().await;
+        if reply_lost {
+            Err(away())
+        } else {
+            Ok(outcomes)
+        }
     }
 
     async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hourglass::model::{ATTRIBUTES_MAX, SensorDetails, SensorId, Tags};
+use hourglass::model::{ATTRIBUTES_MAX, RecentReading, SensorDetails, SensorId, Tags};
 use hourglass::store::{
     SensorCursor, SensorFilter, SensorTold, StoredRecent, StoredSensor, WriteOutcome,
 };
@@ -20,7 +20,11 @@ impl Sensors {
         if let Some(recent) = &told.recent
             && recent.expect != version
         {
-            return WriteOutcome::Fenced;
+            // An earlier try of this very write is told from one of others.
+            return match version == Some(recent.target) {
+                true => WriteOutcome::Stored,
+                false => WriteOutcome::Fenced,
+            };
         }
         let record = self.records.entry(told.sensor.clone());
         let record = record.or_insert_with(|| StoredSensor {
@@ -41,6 +45,12 @@ impl Sensors {
             };
         }
         WriteOutcome::Stored
+    }
+
+    pub(super) fn recents(&self) -> Vec<(SensorId, Vec<RecentReading>)> {
+        let records = self.records.values();
+        let recent = |stored: &StoredSensor| (stored.id.clone(), stored.recent.readings.clone());
+        records.map(recent).collect()
     }
 
     pub(super) fn get(&self, sensors: &[SensorId]) -> Vec<StoredSensor> {

@@ -22,6 +22,23 @@ pub(super) fn put_block(out: &mut Vec<u8>, block: &[u8]) {
     out.extend_from_slice(block);
 }
 
+/// Appends a text as a block.
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_block(out, text.as_bytes());
+}
+
+/// Appends `01` and what `put` appends, or `00` where there is nothing.
+pub(super) fn put_optional<T>(
+    out: &mut Vec<u8>,
+    value: Option<T>,
+    put: impl FnOnce(&mut Vec<u8>, T),
+) {
+    out.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        put(out, value);
+    }
+}
+
 /// Appends the CRC-32C of all that stands in `out`.
 pub(super) fn seal(out: &mut Vec<u8>) {
     let crc = crc32c::crc32c(out);
@@ -36,6 +53,12 @@ pub(super) fn unseal(record: &[u8]) -> Result<&[u8], Damage> {
     } else {
         Err(Damage::Checksum)
     }
+}
+
+/// The format of a sound record, and what is behind it.
+pub(super) fn open(record: &[u8]) -> Result<(u8, Reader<'_>), Damage> {
+    let mut reader = Reader::new(unseal(record)?);
+    Ok((reader.byte()?, reader))
 }
 
 /// Reads what the functions above wrote.
@@ -110,6 +133,25 @@ impl<'a> Reader<'a> {
         let (block, rest) = self.0.split_at_checked(length).ok_or(Damage::Truncated)?;
         self.0 = rest;
         Ok(block)
+    }
+
+    /// What [`put_text`] wrote.
+    pub(super) fn text(&mut self) -> Result<&'a str, Damage> {
+        std::str::from_utf8(self.block()?).map_err(|_| Damage::Invalid("a text is not UTF-8"))
+    }
+
+    /// What [`put_optional`] wrote, by a `read` that undoes `put`.
+    pub(super) fn optional<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Damage>,
+    ) -> Result<Option<T>, Damage> {
+        match self.byte()? {
+            0 => Ok(None),
+            1 => read(self).map(Some),
+            _ => Err(Damage::Invalid(
+                "it says neither that a field is there nor that it is not",
+            )),
+        }
     }
 
     /// That nothing is left.

@@ -14,8 +14,8 @@ use crate::store::StoreError;
 /// index entries and seeks.
 const CHUNK_BLOCK_BYTES: u32 = 16 * 1024;
 
-/// Sensors are few and small.
-const SENSOR_MEMTABLE_BYTES: u64 = 1024 * 1024;
+/// Sensors and sites are few and small.
+const REGISTRY_MEMTABLE_BYTES: u64 = 1024 * 1024;
 
 /// The open database. All of it blocks; no method is for an async task.
 pub(super) struct Database {
@@ -24,8 +24,14 @@ pub(super) struct Database {
     pub(super) chunks: Keyspace,
     /// (sensor, hour) -> hour record.
     pub(super) hours: Keyspace,
-    /// Sensor id -> last seen.
+    /// Sensor id -> its record.
     pub(super) sensors: Keyspace,
+    /// Sensor id -> its recent readings.
+    pub(super) recents: Keyspace,
+    /// Site id -> its record.
+    pub(super) sites: Keyspace,
+    /// What a sensor has, sensor id -> nothing.
+    pub(super) index: Keyspace,
     /// Held from checking a fence until its write is durable.
     writer: Mutex<()>,
     /// Set once by a failed commit: what is on disk is unknown from then on,
@@ -53,20 +59,24 @@ impl Database {
         let keyspace = |name, options: KeyspaceCreateOptions| {
             inner.keyspace(name, || options).map_err(library)
         };
-        Ok(Self {
+        let registry =
+            || KeyspaceCreateOptions::default().max_memtable_size(REGISTRY_MEMTABLE_BYTES);
+        let database = Self {
             chunks: keyspace(
                 "chunks",
                 options().data_block_size_policy(BlockSizePolicy::all(CHUNK_BLOCK_BYTES)),
             )?,
             hours: keyspace("hours", options())?,
-            sensors: keyspace(
-                "sensors",
-                options().max_memtable_size(SENSOR_MEMTABLE_BYTES),
-            )?,
+            sensors: keyspace("sensors", registry())?,
+            recents: keyspace("recents", registry())?,
+            sites: keyspace("sites", registry())?,
+            index: keyspace("index", registry())?,
             inner,
             writer: Mutex::new(()),
             failure: OnceLock::new(),
-        })
+        };
+        database.build_index()?;
+        Ok(database)
     }
 
     /// One moment of all key spaces.

@@ -1,13 +1,16 @@
 //! The embedded store: buckets in one directory, by the library `fjall` (a
 //! log-structured key-value store). Nothing to install or to run.
 //!
-//! Three key spaces:
+//! Six key spaces:
 //!
 //! | key space | key | value |
 //! |---|---|---|
 //! | `chunks` | sensor, hour, sequence | elements as appended, in columns |
 //! | `hours` | sensor, hour | version, counts, computed fields |
-//! | `sensors` | sensor | when it was last heard of, its attributes |
+//! | `sensors` | sensor | when it was last heard of, what it sends and people say of it |
+//! | `recents` | sensor | its recent readings |
+//! | `sites` | site | what people say of it, how far its copies are rewritten |
+//! | `index` | what a sensor has, sensor | nothing |
 //!
 //! **A round of writes** is one batch over the key spaces: fences are checked,
 //! the batch is written and synced under one lock, and only then can a reader
@@ -26,12 +29,24 @@ mod bytes;
 mod chunk;
 mod damage;
 mod database;
+mod drops;
+mod edit;
 mod errors;
+mod fields;
+mod find;
+mod hour_record;
+mod index;
+mod index_build;
 mod keys;
 mod pages;
 mod read;
-mod record;
+mod recent_record;
+mod round;
+mod sensor_record;
+mod sensors;
 mod settings;
+mod site_record;
+mod sites;
 mod write;
 
 pub use settings::EmbeddedSettings;
@@ -46,11 +61,12 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 
 use super::{
-    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
-    StoreError, StoredBucket, StoredSensor, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
+    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
+    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
 };
 use crate::bucket::Computed;
-use crate::model::{BucketKey, HourRange, Order, SensorId};
+use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
 use database::Database;
 
 /// Name of the store in errors.
@@ -160,15 +176,90 @@ impl Store for EmbeddedStore {
         self.run(move |database| database.touch(&told)).await
     }
 
+    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
+        let ids = sensors.to_vec();
+        self.run(move |database| database.sensors(ids)).await
+    }
+
     async fn find_sensors(
         &self,
         filter: &SensorFilter,
         after: Option<&SensorCursor>,
         limit: usize,
     ) -> Result<Vec<StoredSensor>, StoreError> {
-        let _ = filter;
-        let after = after.map(|cursor| cursor.id.clone());
-        self.run(move |database| database.sensors(after.as_ref(), limit))
+        let (filter, after) = (filter.clone(), after.cloned());
+        self.run(move |database| database.find_sensors(&filter, after.as_ref(), limit))
+            .await
+    }
+
+    async fn count_silent(
+        &self,
+        since: Micros,
+        among: Option<&[SensorId]>,
+    ) -> Result<u64, StoreError> {
+        let among = among.map(<[SensorId]>::to_vec);
+        self.run(move |database| database.count_silent(since, among))
+            .await
+    }
+
+    async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
+        let puts = puts.to_vec();
+        self.run(move |database| database.put_sensors(&puts)).await
+    }
+
+    async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError> {
+        let site = site.clone();
+        self.run(move |database| database.site(&database.snapshot(), &site))
+            .await
+    }
+
+    async fn sites(
+        &self,
+        after: Option<&SiteId>,
+        limit: usize,
+    ) -> Result<Vec<StoredSite>, StoreError> {
+        let after = after.cloned();
+        self.run(move |database| database.list_sites(after.as_ref(), limit))
+            .await
+    }
+
+    async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
+        let put = put.clone();
+        self.run(move |database| database.put_site(&put)).await
+    }
+
+    async fn rewrite_copies(
+        &self,
+        site: &SiteId,
+        limit: usize,
+    ) -> Result<Option<CopiesProgress>, StoreError> {
+        let site = site.clone();
+        self.run(move |database| database.rewrite_copies(&site, limit))
+            .await
+    }
+
+    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
+        let edit = edit.clone();
+        self.run(move |database| database.edit(&edit)).await
+    }
+
+    async fn oldest_hours(
+        &self,
+        sensors: &[SensorId],
+    ) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
+        let sensors = sensors.to_vec();
+        self.run(move |database| database.oldest_hours(sensors))
+            .await
+    }
+
+    async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError> {
+        let ranges = ranges.to_vec();
+        self.run(move |database| database.drop_hours(&ranges)).await
+    }
+
+    async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError> {
+        let ranges = ranges.to_vec();
+        self.run(move |database| database.drop_readings(&ranges, by))
             .await
     }
 
@@ -192,7 +283,7 @@ impl Store for EmbeddedStore {
     async fn ping(&self) -> Result<(), StoreError> {
         self.run(|database| {
             database.check()?;
-            database.sensors(None, 1).map(|_| ())
+            database.list_sites(None, 1).map(|_| ())
         })
         .await
     }

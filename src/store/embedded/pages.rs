@@ -11,8 +11,8 @@ use futures_util::stream::{self, BoxStream};
 
 use super::database::Database;
 use super::errors::{corrupt, library};
+use super::hour_record::HourRecord;
 use super::read::bucket;
-use super::record::HourRecord;
 use super::run_blocking;
 use crate::model::Order;
 use crate::store::{StoreError, StoredBucket};

@@ -1,17 +1,15 @@
 //! Reading: every answer comes from one snapshot.
 
-use std::ops::Bound;
-
 use fjall::{Readable, Slice, Snapshot};
 
 use super::chunk;
 use super::database::Database;
 use super::errors::{corrupt, library};
+use super::hour_record::HourRecord;
 use super::keys::{bucket_key, hour_range, read_hour_key, sensor_prefix};
-use super::record::{HourRecord, SensorRecord};
 use crate::bucket::Elements;
 use crate::model::{BucketKey, HourRange, SensorId};
-use crate::store::{HourSummary, StoreError, StoredBucket, StoredPart, StoredSensor};
+use crate::store::{HourSummary, StoreError, StoredBucket, StoredPart};
 
 /// What an hour record is called in errors.
 const HOUR_RECORD: &str = "the hour record";
@@ -26,11 +24,11 @@ pub(super) fn hour_record(
     record.map(|record| decode_hour(key, &record)).transpose()
 }
 
-fn decode_hour(key: &[u8], record: &[u8]) -> Result<HourRecord, StoreError> {
+pub(super) fn decode_hour(key: &[u8], record: &[u8]) -> Result<HourRecord, StoreError> {
     HourRecord::decode(record).map_err(|damage| corrupt(HOUR_RECORD, key, damage))
 }
 
-fn decode_key(key: &[u8]) -> Result<BucketKey, StoreError> {
+pub(super) fn decode_key(key: &[u8]) -> Result<BucketKey, StoreError> {
     read_hour_key(key).ok_or_else(|| corrupt(HOUR_RECORD, key, "its key names no sensor and hour"))
 }
 
@@ -82,7 +80,7 @@ pub(super) fn bucket(
         parts: vec![StoredPart {
             version: record.version(),
             full: false,
-            raw_dropped: false,
+            raw_dropped: record.raw_dropped,
             bytes: 0,
             computed: record.computed,
             stray_fields: Vec::new(),
@@ -148,35 +146,5 @@ impl Database {
             }
         }
         Ok(newest)
-    }
-
-    pub(super) fn sensors(
-        &self,
-        after: Option<&SensorId>,
-        limit: usize,
-    ) -> Result<Vec<StoredSensor>, StoreError> {
-        let from = after.map_or(Bound::Unbounded, |id| {
-            Bound::Excluded(id.as_str().as_bytes())
-        });
-        let sensors = self
-            .snapshot()
-            .range::<&[u8], _>(&self.sensors, (from, Bound::Unbounded));
-        let read = |guard: fjall::Guard| {
-            let (key, record) = guard.into_inner().map_err(library)?;
-            let text = std::str::from_utf8(&key).ok();
-            let sensor = text.and_then(|text| SensorId::new(text).ok());
-            let record = SensorRecord::decode(&record)
-                .map_err(|damage| corrupt("the record", &key, damage))?;
-            Ok(StoredSensor {
-                id: sensor.ok_or_else(|| corrupt("the record", &key, "its key is no sensor"))?,
-                last_seen: Some(record.last_seen),
-                attributes: record.attributes,
-                details: crate::model::SensorDetails::default(),
-                version: None,
-                recent: crate::store::StoredRecent::default(),
-                raw_dropped_before: None,
-            })
-        };
-        sensors.take(limit).map(read).collect()
     }
 }

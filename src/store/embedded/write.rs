@@ -1,19 +1,16 @@
 //! Writing: fence check, batch and sync under one lock.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
-
-use fjall::{OwnedWriteBatch, Readable, Snapshot};
+use fjall::{OwnedWriteBatch, Snapshot};
 
 use super::chunk;
 use super::database::Database;
-use super::errors::{corrupt, library, refused};
+use super::errors::refused;
+use super::hour_record::HourRecord;
 use super::keys::{bucket_key, chunk_key};
 use super::read::{hour_record, last_chunks};
-use super::record::{HourRecord, SensorRecord};
 use crate::bucket::{Computed, Elements};
-use crate::model::{ATTRIBUTES_MAX, BucketKey, SensorId, Tags};
-use crate::store::{BucketVersion, BucketWrite, Expect, SensorTold, StoreError, WriteOutcome};
+use crate::model::BucketKey;
+use crate::store::{BucketVersion, BucketWrite, Expect, StoreError, WriteOutcome};
 
 /// With this many small chunks an hour's write merges them into one: a read
 /// then joins few chunks, and packed columns take a fraction of small ones.
@@ -21,33 +18,17 @@ const MERGE_CHUNKS: u64 = 16;
 
 /// A merged chunk of this many elements is not merged again, so that an hour
 /// of any size is rewritten a bounded number of times.
-const MERGED_ELEMENTS_MAX: usize = 8192;
+pub(super) const MERGED_ELEMENTS_MAX: usize = 8192;
 
 impl Database {
     /// One round of writes: what passes its fence goes in as one batch.
     pub(super) fn write(&self, writes: &[BucketWrite]) -> Result<Vec<WriteOutcome>, StoreError> {
         let chunks: Vec<Vec<u8>> = writes.iter().map(|w| chunk::encode(&w.elements)).collect();
-        let writer = self.writer()?;
-        let snapshot = self.snapshot();
-        let mut batch = writer.batch();
-        let mut keys = HashSet::with_capacity(writes.len());
-        let mut outcomes = Vec::with_capacity(writes.len());
-        for (write, chunk) in writes.iter().zip(chunks) {
-            outcomes.push(if keys.insert(&write.key) {
-                match self.stage(&snapshot, &mut batch, write, chunk) {
-                    Ok(true) => WriteOutcome::Stored,
-                    Ok(false) => WriteOutcome::Fenced,
-                    Err(error) => WriteOutcome::Failed(error),
-                }
-            } else {
-                WriteOutcome::Failed(refused(format_args!(
-                    "`{}` stands twice in one round of writes",
-                    write.key
-                )))
-            });
-        }
-        writer.commit(batch)?;
-        Ok(outcomes)
+        self.round(
+            writes.iter().zip(chunks),
+            |(write, _)| &write.key,
+            |snapshot, batch, (write, chunk)| self.stage(snapshot, batch, write, chunk),
+        )
     }
 
     /// Puts one write into the batch if its fence holds.
@@ -67,9 +48,14 @@ impl Database {
                 elements: 0,
                 chunks: 0,
                 open_chunks: 0,
+                raw_dropped: false,
                 computed: Computed::default(),
             },
-            (Expect::Open(expected), Some(current)) if current.version() == expected => current,
+            (Expect::Open(expected), Some(current))
+                if current.version() == expected && !current.raw_dropped =>
+            {
+                current
+            }
             (Expect::Absent | Expect::Open(_), _) => return Ok(false),
             (Expect::Next { .. }, _) => {
                 return Err(refused(format_args!(
@@ -129,57 +115,6 @@ impl Database {
         Some(merged)
     }
 
-    /// Notes when sensors were last heard of, and their attributes; a time never
-    /// moves back, and no attribute goes.
-    pub(super) fn touch(&self, seen: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
-        let writer = self.writer()?;
-        let snapshot = self.snapshot();
-        let mut records: BTreeMap<&SensorId, (SensorRecord, bool)> = BTreeMap::new();
-        for told in seen {
-            let (record, changed) = match records.entry(&told.sensor) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(vacant) => {
-                    let stored = self.sensor_record(&snapshot, &told.sensor)?;
-                    let changed = stored.is_none();
-                    let record = stored.unwrap_or_else(|| SensorRecord {
-                        last_seen: told.last_seen.unwrap_or(crate::model::Micros::MIN),
-                        attributes: Tags::default(),
-                    });
-                    vacant.insert((record, changed))
-                }
-            };
-            *changed |= told.last_seen.is_some_and(|seen| record.last_seen < seen);
-            record.last_seen = told
-                .last_seen
-                .map_or(record.last_seen, |seen| record.last_seen.max(seen));
-            *changed |= record
-                .attributes
-                .merge(&told.attributes, ATTRIBUTES_MAX)
-                .changed;
-        }
-        let mut batch = writer.batch();
-        for (sensor, (record, changed)) in records {
-            if changed {
-                batch.insert(&self.sensors, sensor.as_str().as_bytes(), record.encode());
-            }
-        }
-        writer.commit(batch)?;
-        Ok(seen.iter().map(|_| WriteOutcome::Stored).collect())
-    }
-
-    fn sensor_record(
-        &self,
-        snapshot: &Snapshot,
-        sensor: &SensorId,
-    ) -> Result<Option<SensorRecord>, StoreError> {
-        let key = sensor.as_str().as_bytes();
-        let stored = snapshot.get(&self.sensors, key).map_err(library)?;
-        let decode = |record: fjall::Slice| {
-            SensorRecord::decode(&record).map_err(|damage| corrupt("the record", key, damage))
-        };
-        stored.map(decode).transpose()
-    }
-
     /// Replaces the computed fields of an hour under its fence.
     pub(super) fn repair(
         &self,
@@ -191,7 +126,9 @@ impl Database {
         let key = bucket_key(key);
         let writer = self.writer()?;
         let current = hour_record(self, &self.snapshot(), &key)?;
-        let Some(current) = current.filter(|current| current.version() == expected) else {
+        // Without readings there is nothing to compute from.
+        let is_meant = |current: &HourRecord| current.version() == expected && !current.raw_dropped;
+        let Some(current) = current.filter(is_meant) else {
             return Ok(false);
         };
         next_version(&current, target)?;
@@ -210,7 +147,7 @@ impl Database {
 
 /// The sequence of the chunk that goes with `target`: its `rev`, which must
 /// rise, or chunks would overwrite each other.
-fn next_version(current: &HourRecord, target: BucketVersion) -> Result<u64, StoreError> {
+pub(super) fn next_version(current: &HourRecord, target: BucketVersion) -> Result<u64, StoreError> {
     let sequence = u64::try_from(target.rev).ok();
     match sequence.filter(|_| target.part == 0 && target.rev > current.rev) {
         Some(sequence) => Ok(sequence),

@@ -30,6 +30,8 @@ pub mod query;
 
 pub mod ingest;
 
+pub mod registry;
+
 pub mod api;
 
 pub mod service;

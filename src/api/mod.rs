@@ -19,6 +19,7 @@ mod params;
 mod problem;
 mod readings_get;
 mod readings_post;
+mod registry;
 mod router;
 mod sensors;
 mod state;

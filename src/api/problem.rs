@@ -9,6 +9,7 @@ use crate::decode::BodyError;
 use crate::ingest::IngestError;
 use crate::journal::{AppendError, JournalError};
 use crate::receive::ReceiveError;
+use crate::registry::{ListError, RegistryError};
 use crate::store::StoreError;
 
 /// Seconds after which a refused sender may try again: a flush round frees
@@ -135,6 +136,38 @@ impl From<IngestError> for Problem {
                 error.to_string(),
             ),
         }
+    }
+}
+
+impl From<ListError> for Problem {
+    fn from(error: ListError) -> Self {
+        let code = match &error {
+            ListError::Empty => "empty_body",
+            ListError::Header(_) => "invalid_csv_header",
+        };
+        Self::new(StatusCode::BAD_REQUEST, code, error.to_string())
+    }
+}
+
+impl From<RegistryError> for Problem {
+    fn from(error: RegistryError) -> Self {
+        let (status, code) = match error {
+            RegistryError::Store(error) => return error.into(),
+            RegistryError::Contended => {
+                return Self::unavailable("contended", error.to_string());
+            }
+            RegistryError::Field(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid_field"),
+            RegistryError::UnknownSite(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_site"),
+            RegistryError::TooManySensors(_) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "too_many_sensors")
+            }
+            RegistryError::Precondition(_) => {
+                (StatusCode::PRECONDITION_FAILED, "precondition_failed")
+            }
+            RegistryError::Unknown { what: "site", .. } => (StatusCode::NOT_FOUND, "unknown_site"),
+            RegistryError::Unknown { .. } => (StatusCode::NOT_FOUND, "unknown_sensor"),
+        };
+        Self::new(status, code, error.to_string())
     }
 }
 

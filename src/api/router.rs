@@ -13,7 +13,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     ApiState, Problem, conflicts, hourly, idempotency, influx, latest, metrics_page, openapi, ops,
-    readings_get, readings_post, sensors,
+    readings_get, readings_post, registry, sensors,
 };
 use crate::metrics::names;
 
@@ -36,6 +36,7 @@ pub fn router(state: ApiState) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .merge(influx::routes())
+        .merge(registry::routes())
         .layer(from_fn(measure));
     let routes = match cors {
         Some(cors) => routes.layer(cors),
@@ -71,6 +72,9 @@ async fn measure(request: Request, next: Next) -> Response {
         Method::GET => "GET",
         Method::POST => "POST",
         Method::HEAD => "HEAD",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
         _ => "other",
     };
     let response = next.run(request).await;
@@ -98,14 +102,23 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
     Some(
         CorsLayer::new()
             .allow_origin(origins)
-            .allow_methods([Method::GET, Method::POST])
+            .allow_methods([
+                Method::GET,
+                Method::POST,
+                Method::PUT,
+                Method::PATCH,
+                Method::DELETE,
+            ])
             .allow_headers([
                 header::CONTENT_TYPE,
                 header::CONTENT_ENCODING,
+                header::IF_MATCH,
+                header::IF_NONE_MATCH,
                 idempotency::KEY,
             ])
             .expose_headers([
                 header::RETRY_AFTER,
+                header::ETAG,
                 idempotency::REPLAYED,
                 HeaderName::from_static("hourglass-complete"),
             ]),

@@ -17,6 +17,7 @@ use crate::journal::Journal;
 use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, OpenConnections, UdpWatch};
+use crate::registry::Registry;
 
 /// Whether the service takes readings, and who still is at it.
 #[derive(Debug, Default)]
@@ -55,6 +56,7 @@ pub struct ApiParts {
     pub ingest: Ingest,
     pub keys: Arc<Keys>,
     pub query: Query,
+    pub registry: Registry,
     pub buffer: Arc<Buffer>,
     pub journal: Journal,
     pub progress: Arc<Progress>,

@@ -13,6 +13,7 @@ use super::journal::{JournalSettings, RawJournal};
 use super::line_protocol::{LineProtocolSettings, RawLineProtocol};
 use super::operation::{LogSettings, RawLog, RawShutdown, ShutdownSettings};
 use super::query::{QuerySettings, RawQuery};
+use super::registry::{RawRegistry, RegistrySettings};
 use super::server::{RawServer, ServerSettings};
 use super::store::{RawStore, StoreSettings};
 use super::udp::{RawUdp, UdpSettings};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub store: StoreSettings,
     /// How much one question may ask for.
     pub query: QuerySettings,
+    /// What is known of sensors and sites.
+    pub registry: RegistrySettings,
     /// How the process stops.
     pub shutdown: ShutdownSettings,
     /// What the process says.
@@ -91,6 +94,7 @@ pub(super) struct RawSettings {
     flush: RawFlush,
     store: RawStore,
     query: RawQuery,
+    registry: RawRegistry,
     shutdown: RawShutdown,
     log: RawLog,
 }
@@ -113,6 +117,7 @@ impl RawSettings {
             flush: self.flush.check(&mut bounds),
             store: self.store.check(&mut bounds),
             query: self.query.check(&mut bounds),
+            registry: self.registry.check(&mut bounds),
             shutdown: self.shutdown.check(&mut bounds),
             log: self.log.check(&mut bounds),
         };

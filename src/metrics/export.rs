@@ -151,6 +151,10 @@ pub fn describe() {
             "Buckets that queries loaded with their readings, for late data",
         ),
         (
+            names::REGISTRY_COPY_BATCHES_TOTAL,
+            "Batches of sensors whose copy of their site was looked at and rewritten",
+        ),
+        (
             names::IDEMPOTENT_REPLAYS_TOTAL,
             "Requests that were given the first answer to their idempotency key again",
         ),
@@ -169,6 +173,7 @@ pub fn describe() {
         names::FLUSH_SET_ASIDE_TOTAL,
         names::RECENT_MADE_ANEW_TOTAL,
         names::QUERY_COLD_LOADS_TOTAL,
+        names::REGISTRY_COPY_BATCHES_TOTAL,
         names::IDEMPOTENT_REPLAYS_TOTAL,
         names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
     ] {
@@ -205,6 +210,10 @@ pub fn describe() {
         (
             "hourglass_oldest_unflushed_seconds",
             "Age of the oldest reading that the store does not hold",
+        ),
+        (
+            names::REGISTRY_SITES_REWRITING,
+            "Sites whose copies are being rewritten",
         ),
         ("hourglass_sensors", "Distinct sensors known"),
         ("hourglass_sensors_max", "Cap on distinct sensors"),

@@ -23,6 +23,10 @@ pub const RECENT_MADE_ANEW_TOTAL: &str = "hourglass_recent_made_anew_total";
 /// Buckets that a query loaded with their readings because the buffer held
 /// late data for them.
 pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";
+/// Batches of sensors whose copy of their site was looked at and rewritten.
+pub const REGISTRY_COPY_BATCHES_TOTAL: &str = "hourglass_registry_copy_batches_total";
+/// Sites whose copies are being rewritten by the task.
+pub const REGISTRY_SITES_REWRITING: &str = "hourglass_registry_sites_rewriting";
 /// Requests with an idempotency key that were given the first answer again.
 pub const IDEMPOTENT_REPLAYS_TOTAL: &str = "hourglass_idempotent_replays_total";
 /// Idempotency keys forgotten before their time, because a bound was reached.

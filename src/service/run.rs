@@ -24,6 +24,7 @@ use crate::journal::{Journal, KeyedWatch, LogError, Recovered, WriterThread};
 use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
+use crate::registry::{Copies, CopiesTask, Registry};
 use crate::store::WriterId;
 use crate::store::{Store, StoreError};
 
@@ -92,6 +93,7 @@ struct Running {
     applier: JoinHandle<io::Result<()>>,
     flusher: JoinHandle<()>,
     sensors: JoinHandle<()>,
+    copies: JoinHandle<()>,
     http: JoinHandle<()>,
     udp: Udp,
     writer: WriterThread,
@@ -116,6 +118,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
+        _ = &mut running.copies => Some(ServiceError::Died("rewriting of copies")),
         () = running.saver.ended() => Some(ServiceError::Died("log of idempotency keys")),
         died = running.udp.died() => Some(died),
         _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
@@ -190,6 +193,14 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&progress),
     );
+    let copies = Copies::new(settings.registry.copies_batch);
+    let copies_task = CopiesTask::new(copies.clone(), Arc::clone(&store));
+    let registry = Registry::new(
+        Arc::clone(&store),
+        Arc::clone(ingest.sensor_cap()),
+        WriterId::new(rand::random()),
+        copies,
+    );
     let udp = Udp::start(udp, &settings.udp, ingest.clone(), &ledger, &clock)?;
     let bodies = BodyBudget::new(settings.server.bodies_bytes_max);
     let parts = ApiParts {
@@ -197,6 +208,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         ingest,
         keys,
         query,
+        registry,
         buffer,
         journal,
         progress,
@@ -223,6 +235,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&parts.progress),
         Arc::clone(&parts.health),
     ));
+    let copies = tokio::spawn(copies_task.run());
     let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
     let routes = router(Arc::new(parts.clone()));
     let http = tokio::spawn(serve_http(
@@ -248,6 +261,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         applier,
         flusher,
         sensors,
+        copies,
         http,
         udp,
         writer,
@@ -331,6 +345,7 @@ impl Running {
             self.udp.stop(&deadline),
         );
         self.sensors.abort();
+        self.copies.abort();
         self.stop_flusher.cancel();
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");

@@ -1,0 +1,7 @@
+//! The store over its directory.
+
+mod buckets;
+mod drops;
+mod old_stores;
+mod registry;
+pub(super) mod samples;

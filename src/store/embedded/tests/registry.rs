@@ -159,7 +159,7 @@ fn named(id: &SiteId, by: i64) -> Site {
 }
 
 #[track_caller]
-fn all_stored(outcomes: &[WriteOutcome]) {
+pub(super) fn all_stored(outcomes: &[WriteOutcome]) {
     let is_stored = |outcome: &WriteOutcome| matches!(outcome, WriteOutcome::Stored);
     assert!(outcomes.iter().all(is_stored), "{outcomes:?}");
 }

@@ -14,10 +14,11 @@
 mod backoff;
 mod flusher;
 mod narrow;
+mod newest_readings;
 mod round;
 mod tell;
 
 pub use backoff::Backoff;
 pub use flusher::{Flusher, FlusherParts, StoreHealth, low_water};
+pub use newest_readings::newest_readings;
 pub use round::{FlushRound, RoundTurn};
-pub use tell::newest_readings;

@@ -4,15 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use metrics::counter;
 
-use super::RoundTurn;
 use super::narrow::{Narrowed, Refusals, has_next, next};
-use crate::bucket::RecentList;
+use super::{RoundTurn, newest_readings};
 use crate::buffer::{Buffer, StaleRecent, Told};
 use crate::metrics::names;
-use crate::model::{HourRange, Order, RecentReading, SensorId, TimeRange};
+use crate::model::{RecentReading, SensorId};
 use crate::store::{LOADS_AT_ONCE, SensorTold, Store, StoreError, StoredSensor, WriteOutcome};
 
 /// The sensors of a round.
@@ -216,38 +214,11 @@ async fn made_anew(
 ) -> Result<MadeAnew, StoreError> {
     let sensors: Vec<SensorId> = stale.iter().map(|stale| stale.sensor.clone()).collect();
     let mut stored = store.sensors(&sensors).await?;
-    let mut made = Vec::with_capacity(sensors.len());
-    for sensor in &sensors {
-        let at = stored.iter().position(|stored| stored.id == *sensor);
-        let record = at.map(|at| stored.swap_remove(at));
-        made.push((
-            record,
-            newest_readings(&**store, sensor, readings_max).await?,
-        ));
-    }
-    Ok(made)
-}
-
-/// The newest readings of a sensor, from its buckets: reads no more of them than
-/// hold as many.
-///
-/// # Errors
-/// What the store says.
-pub async fn newest_readings(
-    store: &dyn Store,
-    sensor: &SensorId,
-    readings_max: usize,
-) -> Result<Vec<RecentReading>, StoreError> {
-    let all: HourRange = TimeRange::ALL.hours();
-    let mut buckets = store.scan(sensor, all, Order::Descending);
-    let mut list = RecentList::new(readings_max);
-    while !list.is_full()
-        && let Some(bucket) = buckets.next().await
-    {
-        let bucket = bucket?;
-        for part in &bucket.parts {
-            list.put_elements(bucket.key.hour, &part.elements, 0..part.elements.len());
-        }
-    }
-    Ok(list.readings())
+    let newest = newest_readings(&**store, &sensors, readings_max).await?;
+    let record = |sensor: &SensorId| {
+        let at = stored.iter().position(|stored| stored.id == *sensor)?;
+        Some(stored.swap_remove(at))
+    };
+    let records: Vec<Option<StoredSensor>> = sensors.iter().map(record).collect();
+    Ok(records.into_iter().zip(newest).collect())
 }

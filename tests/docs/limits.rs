@@ -10,8 +10,9 @@ use toml::{Table, Value};
 use super::{quoted, read};
 
 /// Bounds whose keys do not end as bounds do.
-const OTHER_BOUNDS: [&str; 6] = [
+const OTHER_BOUNDS: [&str; 7] = [
     "buffer.conflicts_kept",
+    "buffer.recent_readings",
     "ingest.max_future",
     "ingest.min_time",
     "query.limit_default",

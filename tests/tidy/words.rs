@@ -20,7 +20,9 @@ const TEMPORARY: &str = concat!("/t", "mp");
 
 /// What others wrote, or a tool.
 fn is_foreign(path: &str) -> bool {
-    path == "Cargo.lock" || path.starts_with("tests/fixtures/")
+    path == "Cargo.lock"
+        || path.ends_with("/package-lock.json")
+        || path.starts_with("tests/fixtures/")
 }
 
 #[test]

@@ -224,6 +224,11 @@ impl Connection {
 }
 
 impl Ready {
+    /// Whether there are other members, so that a majority is more than one.
+    pub(super) fn is_replicated(&self) -> bool {
+        self.replicated
+    }
+
     /// For one answer: all documents of one instant, held by a majority. A
     /// server that stands alone knows no such thing.
     pub(super) fn at_one_instant(&self) -> ReadConcern {

@@ -47,20 +47,21 @@ pub(super) fn decode_part(document: &RawDocument) -> Result<DecodedPart, StoreEr
         let reason = format!("does not belong to its sensorId, hour and part ({expected})");
         return Err(bad("_id", &reason));
     }
-    let readings = fields
-        .readings
-        .ok_or_else(|| bad("readings", "is no array"))?;
-    let elements = decode_readings(readings).map_err(|(at, reason)| {
-        let field = format!("readings.{at}");
-        bad(&field, reason)
-    })?;
+    let elements = match fields.readings {
+        None if fields.raw_dropped => Elements::default(),
+        None => return Err(bad("readings", "is no array")),
+        Some(readings) => decode_readings(readings).map_err(|(at, reason)| {
+            let field = format!("readings.{at}");
+            bad(&field, reason)
+        })?,
+    };
     let stray_fields = fields.stray_sums(&summary.computed);
     Ok(DecodedPart {
         key: summary.key,
         part: StoredPart {
             version: summary.version,
             full: fields.full,
-            raw_dropped: false,
+            raw_dropped: fields.raw_dropped,
             bytes: document.as_bytes().len(),
             computed: summary.computed,
             stray_fields,
@@ -87,6 +88,7 @@ struct Fields<'a> {
     readings: Option<&'a RawArray>,
     computed: Option<&'a RawDocument>,
     full: bool,
+    raw_dropped: bool,
     sums: BTreeMap<&'a str, Option<f64>>,
 }
 
@@ -106,6 +108,7 @@ impl<'a> Fields<'a> {
                 "readings" => fields.readings = value.as_array(),
                 "computed" => fields.computed = value.as_document(),
                 "full" => fields.full = value.as_bool() == Some(true),
+                "rawDropped" => fields.raw_dropped = value.as_bool() == Some(true),
                 other if other.starts_with("sum") => {
                     fields.sums.insert(name.as_str(), number(value));
                 }

@@ -55,7 +55,7 @@ pub(super) fn part_number(part: u32) -> RawBson {
 }
 
 /// A field's name for the encoder.
-fn field(name: String) -> CString {
+pub(super) fn field(name: String) -> CString {
     CString::try_from(name).expect("names hold no control characters, so no nul")
 }
 

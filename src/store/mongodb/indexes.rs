@@ -9,6 +9,8 @@ use super::failure::has_code;
 pub(super) const BUCKETS: &str = "buckets";
 /// One document per sensor.
 pub(super) const SENSORS: &str = "sensors";
+/// One document per site.
+pub(super) const SITES: &str = "sites";
 
 /// NamespaceExists: another process made the collection in the meantime.
 const NAMESPACE_EXISTS: i32 = 48;
@@ -30,8 +32,24 @@ pub(super) fn hours_projection() -> Document {
     }
 }
 
-/// Makes the collection and the index where they are missing. `sensors` comes
-/// into being with its first document and needs no index but `_id`.
+/// Sensors by attribute, whatever its key is; those of one text in the order of
+/// their ids.
+pub(super) fn attributes_index() -> Document {
+    doc! { "attrs.k": 1, "attrs.v": 1, "_id": 1 }
+}
+
+/// The sensors of a site, in the order of their ids.
+pub(super) fn site_index() -> Document {
+    doc! { "site.id": 1, "_id": 1 }
+}
+
+/// Sensors by when they were last heard of.
+pub(super) fn seen_index() -> Document {
+    doc! { "lastSeen": 1, "_id": 1 }
+}
+
+/// Makes what is missing of collections and indexes. `sites` comes into being
+/// with its first document and needs no index but `_id`.
 pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Result<()> {
     let there = database
         .list_collection_names()
@@ -53,5 +71,9 @@ pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Res
     let buckets: Collection<Document> = database.collection(BUCKETS);
     let index = IndexModel::builder().keys(hours_index()).build();
     buckets.create_index(index).await?;
+    let sensors: Collection<Document> = database.collection(SENSORS);
+    let indexes = [attributes_index(), site_index(), seen_index()];
+    let indexes = indexes.map(|keys| IndexModel::builder().keys(keys).build());
+    sensors.create_indexes(indexes).await?;
     Ok(())
 }

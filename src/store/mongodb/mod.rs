@@ -1,9 +1,9 @@
 //! The store in MongoDB: a replica set or a sharded cluster, 6.0 or newer.
 //!
 //! Contract:
-//! - One document per part of a bucket in collection `buckets`, the last time of
-//!   receipt of each sensor in `sensors` (`lastSeen`, milliseconds: finer digits
-//!   are cut, as a BSON date has none).
+//! - One document per part of a bucket in collection `buckets`, one per sensor in
+//!   `sensors` (`lastSeen` in milliseconds: finer digits are cut, as a BSON date
+//!   has none), one per site in `sites`.
 //! - Every write is fenced by `rev` and `by` and acknowledged by a majority,
 //!   journaled. All writes of a call are one `update` command (two where parts
 //!   are closed first; further ones beyond [`COMMAND_BYTES_MAX`]); only a lost
@@ -15,18 +15,26 @@
 //! - Nothing here blocks a start: the first call connects and creates what is
 //!   missing, and so does every call until one succeeded.
 
+mod attributes;
 mod connection;
 mod decode;
 mod document;
+mod drops;
+mod edit;
 mod failure;
+mod fenced;
 mod indexes;
 mod newest;
 mod read;
-mod registry;
 mod repair;
 mod reply;
 mod scan;
+mod sensor_document;
+mod sensors_find;
+mod sensors_put;
+mod sensors_told;
 mod settings;
+mod sites;
 mod statement;
 mod store;
 mod write;

@@ -22,7 +22,7 @@ pub(super) async fn newest(
     }
     let ready = connection.ready().await?;
     let aggregate = || {
-        let aggregate = ready.buckets.aggregate(newest_hours(sensors));
+        let aggregate = ready.buckets.aggregate(bounds_of(sensors, -1));
         aggregate
             .hint(::mongodb::options::Hint::Keys(hours_index()))
             .batch_size(1_000_000)
@@ -31,7 +31,7 @@ pub(super) async fn newest(
     let mut cursor = connection.bounded_read(aggregate).await?;
     let mut keys = Vec::new();
     while connection.bounded(cursor.advance()).await? {
-        keys.push(newest_key(cursor.current())?);
+        keys.push(bounds_key(cursor.current())?);
     }
     keys.sort_unstable();
     Ok(load(connection, &keys)
@@ -41,23 +41,21 @@ pub(super) async fn newest(
         .collect())
 }
 
-/// The index read backwards: the first key of each sensor is its newest hour,
-/// and the server skips the others.
-fn newest_hours(sensors: &[SensorId]) -> [Document; 3] {
+/// The index read forwards (1) or backwards (-1): the first key of each sensor is
+/// its oldest or newest hour, and the server skips the others.
+pub(super) fn bounds_of(sensors: &[SensorId], direction: i32) -> [Document; 3] {
     let ids: Vec<&str> = sensors.iter().map(SensorId::as_str).collect();
     [
         doc! { "$match": { "sensorId": { "$in": ids } } },
-        doc! { "$sort": { "sensorId": -1, "hour": -1 } },
+        doc! { "$sort": { "sensorId": direction, "hour": direction } },
         doc! { "$group": { "_id": "$sensorId", "hour": { "$first": "$hour" } } },
     ]
 }
 
-fn newest_key(row: &RawDocument) -> Result<BucketKey, StoreError> {
+/// A row of [`bounds_of`].
+pub(super) fn bounds_key(row: &RawDocument) -> Result<BucketKey, StoreError> {
     let bad = |field: &str| {
-        let what = format!(
-            "the newest bucket of {:?}",
-            row.get_str("_id").unwrap_or("?")
-        );
+        let what = format!("the buckets of {:?}", row.get_str("_id").unwrap_or("?"));
         corrupt(what, format!("{field} is unreadable"))
     };
     let sensor = row

@@ -13,6 +13,10 @@ use super::read::{join, load_again};
 use crate::model::BucketKey;
 use crate::store::{StoreError, StoredBucket, StoredPart};
 
+/// Documents of a batch: a month of hours in one round trip, where they fit the
+/// 16 MB of a reply.
+const BATCH_DOCUMENTS: u32 = 1000;
+
 /// Where a stream stands.
 struct Scan {
     connection: Arc<Connection>,
@@ -81,6 +85,7 @@ impl Scan {
                 .buckets
                 .find(self.filter.clone())
                 .sort(self.sort.clone())
+                .batch_size(BATCH_DOCUMENTS)
                 .read_concern(ready.majority());
             self.cursor = Some(self.connection.bounded(find).await?);
         }

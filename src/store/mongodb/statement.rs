@@ -75,7 +75,7 @@ fn update(filter: RawDocumentBuf, change: RawDocumentBuf) -> RawDocumentBuf {
     rawdoc! { "q": filter, "u": change, "upsert": false }
 }
 
-fn part(key: &BucketKey, version: BucketVersion) -> RawDocumentBuf {
+pub(super) fn part(key: &BucketKey, version: BucketVersion) -> RawDocumentBuf {
     rawdoc! {
         "_id": part_id(&key.sensor, key.hour, version.part),
         "sensorId": key.sensor.as_str(),
@@ -87,6 +87,8 @@ fn part(key: &BucketKey, version: BucketVersion) -> RawDocumentBuf {
 fn open_part(key: &BucketKey, version: BucketVersion) -> RawDocumentBuf {
     let mut filter = part(key, version);
     filter.append(cstr!("full"), rawdoc! { "$ne": true });
+    // Without readings a push would make a list of the new ones alone.
+    filter.append(cstr!("rawDropped"), rawdoc! { "$ne": true });
     filter
 }
 

@@ -9,12 +9,16 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::connection::Connection;
 use super::document::hour_date;
-use super::{MongoSettings, NAME, newest, read, registry, repair, scan, write};
+use super::{
+    MongoSettings, NAME, drops, edit, newest, read, repair, scan, sensors_find, sensors_put,
+    sensors_told, sites, write,
+};
 use crate::bucket::Computed;
-use crate::model::{BucketKey, HourRange, Order, SensorId};
+use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
 use crate::store::{
-    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
-    StoreError, StoredBucket, StoredSensor, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
+    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
+    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
 };
 
 /// Buckets in MongoDB. See the module for its contract.
@@ -97,7 +101,7 @@ impl Store for MongoStore {
     }
 
     async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
-        registry::touch(&self.connection, told).await
+        sensors_told::touch(&self.connection, told).await
     }
 
     async fn find_sensors(
@@ -106,8 +110,66 @@ impl Store for MongoStore {
         after: Option<&SensorCursor>,
         limit: usize,
     ) -> Result<Vec<StoredSensor>, StoreError> {
-        let _ = filter;
-        registry::sensors(&self.connection, after.map(|cursor| &cursor.id), limit).await
+        sensors_find::find(&self.connection, filter, after, limit).await
+    }
+
+    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
+        sensors_find::sensors(&self.connection, sensors).await
+    }
+
+    async fn count_silent(
+        &self,
+        since: Micros,
+        among: Option<&[SensorId]>,
+    ) -> Result<u64, StoreError> {
+        sensors_find::count_silent(&self.connection, since, among).await
+    }
+
+    async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
+        sensors_put::put(&self.connection, puts).await
+    }
+
+    async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError> {
+        sites::site(&self.connection, site).await
+    }
+
+    async fn sites(
+        &self,
+        after: Option<&SiteId>,
+        limit: usize,
+    ) -> Result<Vec<StoredSite>, StoreError> {
+        sites::sites(&self.connection, after, limit).await
+    }
+
+    async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
+        sites::put(&self.connection, put).await
+    }
+
+    async fn rewrite_copies(
+        &self,
+        site: &SiteId,
+        limit: usize,
+    ) -> Result<Option<CopiesProgress>, StoreError> {
+        sites::rewrite_copies(&self.connection, site, limit).await
+    }
+
+    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
+        edit::edit(&self.connection, edit).await
+    }
+
+    async fn oldest_hours(
+        &self,
+        sensors: &[SensorId],
+    ) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
+        drops::oldest_hours(&self.connection, sensors).await
+    }
+
+    async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError> {
+        drops::drop_hours(&self.connection, ranges).await
+    }
+
+    async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError> {
+        drops::drop_readings(&self.connection, ranges, by).await
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

@@ -1,0 +1,150 @@
+//! Taking readings away from buckets, part by part.
+
+use ::mongodb::bson::raw::{CString, cstr};
+use ::mongodb::bson::{RawDocumentBuf, doc, rawdoc};
+
+use super::connection::Connection;
+use super::document::{part_id, readings, set_fields};
+use super::failure::{corrupt, refused, unavailable};
+use super::indexes::BUCKETS;
+use super::reply::UpdateReply;
+use super::sensor_document::integer;
+use super::statement;
+use crate::bucket::{Computed, Elements};
+use crate::model::{BucketKey, sum_field};
+use crate::store::{BucketEdit, BucketVersion, PartChange, StoreError, WriteOutcome};
+
+/// Changes the parts in order. What a fence that does not hold, or an error,
+/// leaves is true in itself: each part changed in one step.
+pub(super) async fn edit(
+    connection: &Connection,
+    edit: &BucketEdit,
+) -> Result<WriteOutcome, StoreError> {
+    let parts = edit.parts.len();
+    for part in &edit.parts {
+        let is_done = match &part.change {
+            PartChange::Keep => true,
+            PartChange::Remove if parts > 1 => {
+                return Err(refused(format!(
+                    "\"{}\" has {parts} parts; they are emptied, not removed",
+                    edit.key
+                )));
+            }
+            PartChange::Remove => remove(connection, &edit.key, part.expected).await?,
+            PartChange::Replace {
+                target,
+                elements,
+                computed,
+            } => {
+                let with = Replacement {
+                    target: *target,
+                    elements: Some(elements),
+                    computed,
+                };
+                replace(connection, &edit.key, part.expected, with).await?
+            }
+        };
+        if !is_done {
+            return Ok(WriteOutcome::Fenced);
+        }
+    }
+    Ok(WriteOutcome::Stored)
+}
+
+/// What a part gets.
+pub(super) struct Replacement<'a> {
+    pub(super) target: BucketVersion,
+    /// `None` leaves its readings.
+    pub(super) elements: Option<&'a Elements>,
+    pub(super) computed: &'a Computed,
+}
+
+/// Sets readings and computed fields of one part, and removes sums that belong
+/// to none, where it still has the version `expected`. Whether it did.
+pub(super) async fn replace(
+    connection: &Connection,
+    key: &BucketKey,
+    expected: BucketVersion,
+    with: Replacement<'_>,
+) -> Result<bool, StoreError> {
+    let ready = connection.ready().await?;
+    let id = part_id(&key.sensor, key.hour, expected.part);
+    // The names of stray sums are in the document only. Should it change in
+    // between, the fence refuses the update.
+    let find = || {
+        let part = doc! { "_id": &id, "sensorId": key.sensor.as_str() };
+        let find = ready.buckets.find_one(part);
+        find.projection(doc! { "readings": 0 })
+            .read_concern(ready.at_one_instant())
+    };
+    let Some(document) = connection.bounded_read(find).await? else {
+        return Ok(false);
+    };
+    let kept: Vec<String> = with.computed.measures.keys().map(sum_field).collect();
+    let mut stray = RawDocumentBuf::new();
+    for field in document.iter() {
+        let (name, _) =
+            field.map_err(|error| corrupt(format!("document {id:?}"), error.to_string()))?;
+        if name.as_str().starts_with("sum") && !kept.iter().any(|kept| kept == name.as_str()) {
+            stray.append(CString::from(name), "");
+        }
+    }
+    let mut set = set_fields(with.target, with.computed);
+    if let Some(elements) = with.elements {
+        set.append(cstr!("readings"), readings(elements));
+    }
+    let mut change = RawDocumentBuf::new();
+    change.append(cstr!("$set"), set);
+    if !stray.is_empty() {
+        change.append(cstr!("$unset"), stray);
+    }
+    let command = statement::update_command(BUCKETS, [statement::edit(key, expected, change)]);
+    let reply = connection
+        .bounded(ready.database.run_raw_command(command))
+        .await?;
+    let mut reply = UpdateReply::read(&reply)?;
+    match reply.failed.pop_first() {
+        Some((_, error)) => Err(error),
+        None => Ok(reply.matched() == 1),
+    }
+}
+
+/// Removes a part that has the version `expected`; whether it did.
+async fn remove(
+    connection: &Connection,
+    key: &BucketKey,
+    expected: BucketVersion,
+) -> Result<bool, StoreError> {
+    let removed = delete(
+        connection,
+        [rawdoc! { "q": statement::part(key, expected), "limit": 1 }],
+    );
+    Ok(removed.await? == 1)
+}
+
+/// Runs a `delete` command on buckets; how many documents went.
+pub(super) async fn delete(
+    connection: &Connection,
+    statements: impl IntoIterator<Item = RawDocumentBuf>,
+) -> Result<u64, StoreError> {
+    let ready = connection.ready().await?;
+    let deletes: ::mongodb::bson::RawArrayBuf = statements.into_iter().collect();
+    let command = rawdoc! {
+        "delete": BUCKETS,
+        "deletes": deletes,
+        "ordered": false,
+        "writeConcern": { "w": "majority", "j": true },
+    };
+    let reply = connection
+        .bounded(ready.database.run_raw_command(command))
+        .await?;
+    // Failed statements and concerns are told in the form of an update's reply.
+    let mut told = UpdateReply::read(&reply)?;
+    if let Some((_, error)) = told.failed.pop_first() {
+        return Err(error);
+    }
+    let removed = reply.get("n").and_then(integer);
+    removed
+        .and_then(|removed| u64::try_from(removed).ok())
+        .ok_or_else(|| unavailable("it did not say how many documents went"))
+}

@@ -88,7 +88,7 @@ macro_rules! for_every_claim {
             // recent readings
             recent_readings_come_back_as_they_were_told
             recent_readings_are_replaced_under_their_fence
-            a_lost_reply_of_recent_readings_is_decided_by_loading
+            recent_readings_whose_reply_was_lost_are_told_again
             of_two_tellers_of_recent_readings_neither_loses_any
             what_is_told_without_recent_readings_leaves_them
             sensors_are_answered_by_id_with_all_they_hold

@@ -6,7 +6,7 @@ use super::registry::all_stored;
 use crate::model::{Retention, SensorDetails, SensorId, Site, SiteCopy, SiteId};
 use crate::store::embedded::EmbeddedSettings;
 use crate::store::embedded::database::Database;
-use crate::store::{CopiesProgress, RecordVersion, SensorPut, SitePut};
+use crate::store::{CopiesProgress, RecordVersion, SensorPut, SitePut, WriteOutcome};
 
 fn version(rev: i64) -> RecordVersion {
     RecordVersion { rev, by: rev * 10 }
@@ -112,6 +112,34 @@ fn a_site_that_changes_while_its_copies_are_rewritten_is_rewritten_from_the_begi
     for n in 0..3 {
         assert_eq!(copy_of(&database, n), site("name 3").copy(3));
     }
+}
+
+/// Told from a put of others by the version that it makes.
+#[test]
+fn a_put_whose_reply_was_lost_is_put_again_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let database = open(dir.path());
+    rename(&database, 1);
+    rename(&database, 2);
+    put_at(&database, 0, None, 1);
+    database.rewrite_copies(&site("").id, 9).unwrap();
+    let before = database.site(&database.snapshot(), &site("").id).unwrap();
+    rename(&database, 2);
+    put_at(&database, 0, None, 1);
+    let after = database.site(&database.snapshot(), &site("").id).unwrap();
+    assert_eq!(after, before);
+    assert_eq!(copy_of(&database, 0).rev, 2);
+
+    put_at(&database, 0, Some(1), 2);
+    let late = SensorPut {
+        id: sensor(0),
+        expect: None,
+        target: version(1),
+        details: SensorDetails::default(),
+        attributes_removed: Vec::new(),
+    };
+    let outcomes = database.put_sensors(&[late]).unwrap();
+    assert!(matches!(outcomes[..], [WriteOutcome::Fenced]));
 }
 
 /// Who read the sensor before its copy was rewritten puts the old one.

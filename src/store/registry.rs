@@ -1,9 +1,10 @@
 //! What a store keeps of sensors and sites, and how it is asked for and changed.
 //!
 //! Each record has a version of its own, and every change names the version it
-//! was made for and the one it makes, as writes of buckets do: a change whose
-//! reply was lost is decided by loading, and two processes never overwrite each
-//! other unseen. What people say of a sensor and its recent readings change
+//! was made for and the one it makes, as writes of buckets do, so that two
+//! processes never overwrite each other unseen. A change whose reply was lost is
+//! made again: it is answered [`Stored`](super::WriteOutcome::Stored) where the
+//! record has the version it makes. What people say of a sensor and its recent readings change
 //! independently, so each has its own version in the one record.
 
 use crate::model::{

@@ -222,3 +222,93 @@ fn first_behind(prefix: &[u8]) -> Vec<u8> {
     }
     behind
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::embedded::tests::samples::{
+        attribute_key, attribute_text, instant, sensor_id, site_id, stored_sensor,
+    };
+
+    fn holds(range: &EntryRange, entry: &[u8]) -> bool {
+        let from = match &range.from {
+            Bound::Included(from) => entry >= from.as_slice(),
+            Bound::Excluded(from) => entry > from.as_slice(),
+            Bound::Unbounded => true,
+        };
+        from && entry < range.to.as_slice()
+    }
+
+    fn condition() -> impl Strategy<Value = AttributeFilter> {
+        let number = || proptest::option::of(prop_oneof![-3f64..3.0, Just(0.0), Just(-0.0)]);
+        prop_oneof![
+            (attribute_key(), attribute_text())
+                .prop_map(|(key, text)| AttributeFilter::Equals { key, text }),
+            (attribute_key(), attribute_text())
+                .prop_map(|(key, prefix)| AttributeFilter::Prefix { key, prefix }),
+            (attribute_key(), number(), number())
+                .prop_map(|(key, min, max)| AttributeFilter::Between { key, min, max }),
+        ]
+    }
+
+    #[test]
+    fn numbers_sort_as_bytes() {
+        let numbers = [-1e300, -2.5, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.0, 1e300];
+        assert!(numbers.map(number_bytes).is_sorted());
+        assert_eq!(number_bytes(-0.0), number_bytes(0.0));
+    }
+
+    proptest! {
+        /// No sensor that passes is missed.
+        #[test]
+        fn a_sensor_that_passes_a_condition_has_an_entry_in_its_range(
+            sensor in stored_sensor(),
+            condition in condition(),
+        ) {
+            let range = EntryRange::attribute(&condition);
+            let found = entries(&sensor, true).iter().any(|entry| holds(&range, entry));
+            if condition.matches(&sensor.attributes) {
+                prop_assert!(found && !range.is_empty());
+            }
+            // One that does not pass is found only where its key or text is long.
+            let is_short = sensor.attributes.iter().all(|(_, text)| text.len() < TEXT_BYTES_MAX);
+            prop_assert!(!found || !is_short || condition.matches(&sensor.attributes));
+        }
+
+        #[test]
+        fn entries_name_their_sensor(sensor in stored_sensor()) {
+            for entry in entries(&sensor, true) {
+                prop_assert_eq!(read_sensor(&entry), Some(sensor.id.clone()));
+            }
+        }
+
+        #[test]
+        fn sensors_of_a_site_are_those_behind_the_one_given(
+            asked in site_id(),
+            site in site_id(),
+            id in sensor_id(),
+            after in proptest::option::of(sensor_id()),
+        ) {
+            let range = EntryRange::site(&asked, after.as_ref());
+            let entry = with_id(site_prefix(&site), &id);
+            let expected = asked == site && after.is_none_or(|after| after < id);
+            prop_assert_eq!(holds(&range, &entry), expected);
+        }
+
+        #[test]
+        fn silent_sensors_are_those_before_the_time_and_behind_the_cursor(
+            since in instant(),
+            seen in instant(),
+            id in sensor_id(),
+            after in proptest::option::of((instant(), sensor_id())),
+        ) {
+            let cursor = after.as_ref().map(|(seen, id)| (*seen, id));
+            let range = EntryRange::silent(since, cursor);
+            let entry = last_seen_entry(seen, &id);
+            let expected = seen < since && after.is_none_or(|after| after < (seen, id));
+            prop_assert_eq!(holds(&range, &entry), expected);
+        }
+    }
+}

@@ -71,3 +71,36 @@ pub(super) fn decode(record: &[u8]) -> Result<StoredRecent, Damage> {
         readings,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::embedded::bytes::unseal;
+    use crate::store::embedded::tests::samples::stored_recent;
+
+    proptest! {
+        #[test]
+        fn recent_readings_come_back(recent in stored_recent()) {
+            let record = encode(recent.version.unwrap(), &recent.readings);
+            prop_assert_eq!(decode(&record), Ok(recent));
+        }
+
+        #[test]
+        fn mutated_bytes_with_a_right_checksum_never_panic(
+            recent in stored_recent(),
+            at: prop::sample::Index,
+            byte: u8,
+        ) {
+            let record = encode(recent.version.unwrap(), &recent.readings);
+            let mut body = unseal(&record).unwrap().to_vec();
+            let at = at.index(body.len());
+            body[at] = byte;
+            seal(&mut body);
+            if let Ok(read) = decode(&body) {
+                prop_assert!(read.readings.len() <= body.len());
+            }
+        }
+    }
+}

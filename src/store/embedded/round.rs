@@ -8,7 +8,36 @@ use fjall::{OwnedWriteBatch, Snapshot};
 
 use super::database::Database;
 use super::errors::refused;
-use crate::store::{StoreError, WriteOutcome};
+use crate::store::{RecordVersion, StoreError, WriteOutcome};
+
+/// What the fence of a change of a record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fence {
+    /// The record is what the change was made for.
+    Holds,
+    /// The change is in: its reply was lost.
+    IsIn,
+    /// The record was changed by others.
+    Fails,
+}
+
+impl Fence {
+    /// A change of a record at version `stored`, made for `expect`, which sets
+    /// `target`.
+    pub(super) fn check(
+        stored: Option<RecordVersion>,
+        expect: Option<RecordVersion>,
+        target: RecordVersion,
+    ) -> Self {
+        if stored == expect {
+            Self::Holds
+        } else if stored == Some(target) {
+            Self::IsIn
+        } else {
+            Self::Fails
+        }
+    }
+}
 
 impl Database {
     /// Puts each of `changes` into one batch where `stage` says that its fence

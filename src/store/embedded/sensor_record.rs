@@ -130,3 +130,78 @@ fn read_copy(reader: &mut Reader<'_>) -> Result<SiteCopy, Damage> {
         rev: reader.zigzag()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Micros;
+    use crate::store::embedded::bytes::unseal;
+    use crate::store::embedded::tests::samples::stored_sensor;
+
+    fn heard_of(attributes: Tags) -> StoredSensor {
+        StoredSensor {
+            last_seen: Some(Micros::new(1_777_629_600_000_000).unwrap()),
+            attributes,
+            ..blank(SensorId::new("S1").unwrap())
+        }
+    }
+
+    /// As they were written before there were attributes.
+    #[test]
+    fn a_sensor_record_of_format_1_is_read() {
+        let bytes = [
+            0x01, 0x00, 0xa8, 0xd9, 0xa4, 0xbe, 0x50, 0x06, 0x00, 0x33, 0x0e, 0x52, 0x81,
+        ];
+        let expected = heard_of(Tags::default());
+        assert_eq!(decode(expected.id.clone(), &bytes), Ok(expected));
+    }
+
+    /// As they were written before people could say anything.
+    #[test]
+    fn a_sensor_record_of_format_2_is_read() {
+        let bytes = [
+            0x02, 0x00, 0xa8, 0xd9, 0xa4, 0xbe, 0x50, 0x06, 0x00, 0x01, 0x04, 0x72, 0x6f, 0x6f,
+            0x6d, 0x02, 0x34, 0x62, 0xc6, 0xa3, 0x52, 0x07,
+        ];
+        let expected = heard_of(Tags::new([("room", "4b")]));
+        assert_eq!(decode(expected.id.clone(), &bytes), Ok(expected));
+    }
+
+    #[test]
+    fn another_format_is_told_by_its_number() {
+        let mut bytes = vec![4, 0, 0];
+        seal(&mut bytes);
+        let read = decode(SensorId::new("S1").unwrap(), &bytes);
+        assert_eq!(read, Err(Damage::UnknownFormat(4)));
+    }
+
+    proptest! {
+        #[test]
+        fn sensors_come_back(sensor in stored_sensor()) {
+            let record = encode(&sensor);
+            prop_assert_eq!(decode(sensor.id.clone(), &record), Ok(sensor));
+        }
+
+        #[test]
+        fn mutated_bytes_with_a_right_checksum_never_panic(
+            sensor in stored_sensor(),
+            at: prop::sample::Index,
+            byte: u8,
+            cut: prop::sample::Index,
+        ) {
+            let record = encode(&sensor);
+            let mut body = unseal(&record).unwrap().to_vec();
+            let mut cut_off = body[..cut.index(body.len())].to_vec();
+            seal(&mut cut_off);
+            prop_assert!(decode(sensor.id.clone(), &cut_off).is_err());
+            let at = at.index(body.len());
+            body[at] = byte;
+            seal(&mut body);
+            if let Ok(read) = decode(sensor.id, &body) {
+                prop_assert!(read.attributes.len() <= body.len());
+            }
+        }
+    }
+}

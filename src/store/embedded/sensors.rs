@@ -6,6 +6,7 @@ use super::database::Database;
 use super::errors::{corrupt, library};
 use super::index::{self, EntryRange};
 use super::recent_record;
+use super::round::Fence;
 use super::sensor_record::{self, blank};
 use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
 use crate::store::{SensorPut, SensorTold, StoreError, StoredRecent, StoredSensor, WriteOutcome};
@@ -46,8 +47,11 @@ impl Database {
     ) -> Result<bool, StoreError> {
         let old = self.sensor(snapshot, &told.sensor)?;
         if let Some(recent) = &told.recent {
-            if self.recent(snapshot, &told.sensor)?.version != recent.expect {
-                return Ok(false);
+            let stored = self.recent(snapshot, &told.sensor)?.version;
+            match Fence::check(stored, recent.expect, recent.target) {
+                Fence::Holds => {}
+                Fence::IsIn => return Ok(true),
+                Fence::Fails => return Ok(false),
             }
             let record = recent_record::encode(recent.target, &recent.readings);
             batch.insert(&self.recents, told.sensor.as_str(), record);
@@ -78,8 +82,10 @@ impl Database {
     ) -> Result<bool, StoreError> {
         let old = self.sensor(snapshot, &put.id)?;
         let mut new = old.clone().unwrap_or_else(|| blank(put.id.clone()));
-        if new.version != put.expect {
-            return Ok(false);
+        match Fence::check(new.version, put.expect, put.target) {
+            Fence::Holds => {}
+            Fence::IsIn => return Ok(true),
+            Fence::Fails => return Ok(false),
         }
         let set_before = std::mem::replace(&mut new.details, put.details.clone()).attributes;
         let set = &new.details.attributes;

@@ -100,3 +100,32 @@ fn read_progress(reader: &mut Reader<'_>) -> Result<CopiesProgress, Damage> {
         done: reader.varint()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::embedded::bytes::unseal;
+    use crate::store::embedded::tests::samples::stored_site;
+
+    proptest! {
+        #[test]
+        fn sites_come_back(stored in stored_site()) {
+            let record = encode(&stored);
+            prop_assert_eq!(decode(stored.site.id.clone(), &record), Ok(stored));
+        }
+
+        #[test]
+        fn bytes_that_are_cut_off_are_refused(
+            stored in stored_site(),
+            cut: prop::sample::Index,
+        ) {
+            let record = encode(&stored);
+            let body = unseal(&record).unwrap();
+            let mut cut_off = body[..cut.index(body.len())].to_vec();
+            seal(&mut cut_off);
+            prop_assert!(decode(stored.site.id, &cut_off).is_err());
+        }
+    }
+}

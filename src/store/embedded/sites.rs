@@ -7,6 +7,7 @@ use fjall::{Readable, Slice, Snapshot};
 use super::database::Database;
 use super::errors::{corrupt, library};
 use super::index::EntryRange;
+use super::round::Fence;
 use super::site_record;
 use crate::model::SiteId;
 use crate::store::{CopiesProgress, SitePut, StoreError, StoredSite, WriteOutcome};
@@ -56,8 +57,11 @@ impl Database {
     pub(super) fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
         let writer = self.writer()?;
         let old = self.site(&self.snapshot(), &put.site.id)?;
-        if old.as_ref().map(|old| old.version) != put.expect {
-            return Ok(WriteOutcome::Fenced);
+        let stored = old.as_ref().map(|old| old.version);
+        match Fence::check(stored, put.expect, put.target) {
+            Fence::Holds => {}
+            Fence::IsIn => return Ok(WriteOutcome::Stored),
+            Fence::Fails => return Ok(WriteOutcome::Fenced),
         }
         let is_rewriting = old.is_some_and(|old| old.copies.is_some());
         let new = StoredSite {

@@ -118,6 +118,16 @@ impl Draft {
         }
     }
 
+    /// The version that the last part has once it is changed.
+    pub(super) fn raised(&self) -> BucketVersion {
+        let version = self.version.unwrap();
+        BucketVersion {
+            rev: version.rev + 1,
+            by: unique_by(),
+            ..version
+        }
+    }
+
     /// The computed fields over all parts.
     pub(super) fn computed(&self) -> Computed {
         self.merge.computed(0, self.merge.elements().len())
@@ -174,12 +184,16 @@ pub(super) fn assert_computed(stated: &Computed, expected: &Computed) {
 pub(super) async fn write(store: &dyn Store, writes: &[BucketWrite]) -> Vec<String> {
     let outcomes = store.write(writes).await.unwrap();
     assert_eq!(outcomes.len(), writes.len());
-    let word = |outcome: &WriteOutcome| match outcome {
+    outcomes.iter().map(word).collect()
+}
+
+/// What became of a write.
+pub(super) fn word(outcome: &WriteOutcome) -> String {
+    match outcome {
         WriteOutcome::Stored => "stored".to_owned(),
         WriteOutcome::Fenced => "fenced".to_owned(),
         WriteOutcome::Failed(error) => format!("failed: {error}"),
-    };
-    outcomes.iter().map(word).collect()
+    }
 }
 
 /// Loads one bucket.

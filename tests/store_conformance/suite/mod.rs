@@ -4,9 +4,12 @@ mod attributes;
 mod awkward;
 mod concurrent;
 mod draft;
+mod drops;
+mod edits;
 mod fences;
 mod hours;
 mod parts;
+mod recent;
 mod registry;
 mod scans;
 mod writes;
@@ -14,9 +17,12 @@ mod writes;
 pub(crate) use attributes::*;
 pub(crate) use awkward::*;
 pub(crate) use concurrent::*;
+pub(crate) use drops::*;
+pub(crate) use edits::*;
 pub(crate) use fences::*;
 pub(crate) use hours::*;
 pub(crate) use parts::*;
+pub(crate) use recent::*;
 pub(crate) use registry::*;
 pub(crate) use scans::*;
 pub(crate) use writes::*;
@@ -65,6 +71,27 @@ macro_rules! for_every_claim {
             attributes_of_any_text_come_back_and_survive_reopening
             at_64_attributes_known_ones_are_updated_and_new_ones_not_taken
             tellers_of_different_keys_lose_none
+            // edits
+            an_edit_replaces_the_readings_of_its_version_only
+            an_edit_that_leaves_nothing_keeps_the_bucket
+            an_edit_of_a_full_part_raises_the_open_one
+            an_edit_that_keeps_a_part_leaves_it_as_it_is
+            an_edit_that_is_fenced_half_way_leaves_true_computed_fields
+            a_removed_bucket_is_gone_and_can_be_made_anew
+            // drops
+            dropped_hours_are_gone_and_no_others
+            the_oldest_hours_are_those_that_are_left
+            dropped_readings_leave_the_computed_fields
+            dropped_readings_of_every_part_go
+            a_write_to_dropped_readings_is_fenced
+            the_mark_of_dropped_readings_never_moves_back
+            // recent readings
+            recent_readings_come_back_as_they_were_told
+            recent_readings_are_replaced_under_their_fence
+            recent_readings_whose_reply_was_lost_are_told_again
+            of_two_tellers_of_recent_readings_neither_loses_any
+            what_is_told_without_recent_readings_leaves_them
+            sensors_are_answered_by_id_with_all_they_hold
             // concurrency
             c07_of_concurrent_creates_exactly_one_is_stored
             concurrent_appends_all_go_in_once

@@ -1,33 +1,24 @@
-//! The store over its directory: reopening, merges, damage.
+//! Buckets: merges of chunks, damage.
 
 use futures_util::StreamExt;
-use tempfile::TempDir;
 
-use super::keys::{bucket_key, chunk_key};
-use super::*;
+use super::samples::{Fixture, fixture};
 use crate::bucket::Merge;
-use crate::model::{HourStart, MeasureName};
-use crate::store::Expect;
+use crate::model::{BucketKey, HourStart, MeasureName, SensorId};
+use crate::store::embedded::EmbeddedStore;
+use crate::store::embedded::keys::{bucket_key, chunk_key};
+use crate::store::{
+    BucketVersion, BucketWrite, Expect, Store, StoreError, StoredBucket, WriteOutcome,
+};
 
-struct Fixture {
-    store: EmbeddedStore,
-    _dir: TempDir,
-}
-
-fn fixture() -> Fixture {
-    let dir = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open(dir.path(), EmbeddedSettings::default()).unwrap();
-    Fixture { store, _dir: dir }
-}
-
-fn key(hours: i32) -> BucketKey {
+pub(super) fn key(hours: i32) -> BucketKey {
     BucketKey {
         sensor: SensorId::new("a|b").unwrap(),
         hour: HourStart::from_hours(hours),
     }
 }
 
-fn version(rev: i64) -> BucketVersion {
+pub(super) fn version(rev: i64) -> BucketVersion {
     BucketVersion {
         part: 0,
         rev,
@@ -36,7 +27,7 @@ fn version(rev: i64) -> BucketVersion {
 }
 
 /// The write number `rev` of an hour that gets `batch` readings with each.
-fn nth_write(key: &BucketKey, rev: i64, batch: usize) -> BucketWrite {
+pub(super) fn nth_write(key: &BucketKey, rev: i64, batch: usize) -> BucketWrite {
     let temp = MeasureName::new("temp").unwrap();
     let mut merge = Merge::default();
     let to = usize::try_from(rev).unwrap() * batch;
@@ -55,14 +46,14 @@ fn nth_write(key: &BucketKey, rev: i64, batch: usize) -> BucketWrite {
     }
 }
 
-fn fill(store: &EmbeddedStore, key: &BucketKey, writes: i64, batch: usize) {
+pub(super) fn fill(store: &EmbeddedStore, key: &BucketKey, writes: i64, batch: usize) {
     for rev in 1..=writes {
         let outcomes = store.database.write(&[nth_write(key, rev, batch)]).unwrap();
         assert!(matches!(outcomes[0], WriteOutcome::Stored), "{outcomes:?}");
     }
 }
 
-fn chunk_count(store: &EmbeddedStore, key: &BucketKey) -> usize {
+pub(super) fn chunk_count(store: &EmbeddedStore, key: &BucketKey) -> usize {
     store.database.chunks.prefix(bucket_key(key)).count()
 }
 

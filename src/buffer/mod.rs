@@ -11,6 +11,7 @@
 //! store, `[stored, flight end)` are being written, the rest is pending.
 
 mod conflicts;
+mod deletion;
 mod entry;
 mod flushing;
 mod origins;
@@ -20,6 +21,7 @@ mod recent;
 mod snapshot;
 
 pub use conflicts::ConflictRecord;
+pub use deletion::OpenDeletion;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use recent::{StaleRecent, Told, Untold};
@@ -39,6 +41,7 @@ use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
 use crate::store::WriterId;
 
 use conflicts::Conflicts;
+use deletion::Deletions;
 use entry::Entry;
 use origins::{Labels, OriginNumber};
 use pins::Pins;
@@ -63,6 +66,10 @@ pub struct Buffer {
     wanted: Notify,
     /// A batch waits for room, however little is pending.
     starved: AtomicBool,
+    deletions: Mutex<Deletions>,
+    /// How many are open: mostly none.
+    open_deletions: AtomicUsize,
+    deletion_wanted: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -90,6 +97,8 @@ pub struct SensorSeen {
     pub last_seen: Micros,
     /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
+    /// Whether the store has them.
+    pub attributes_told: bool,
 }
 
 /// A reading on its way in.
@@ -131,6 +140,9 @@ impl Buffer {
             freed: Notify::new(),
             wanted: Notify::new(),
             starved: AtomicBool::new(false),
+            deletions: Mutex::default(),
+            open_deletions: AtomicUsize::new(0),
+            deletion_wanted: Notify::new(),
         }
     }
 
@@ -342,6 +354,12 @@ impl Buffer {
         self.settings.bytes_max
     }
 
+    /// Where it counts.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// Newest readings of a sensor that its record keeps.
     #[must_use]
     pub fn recent_readings(&self) -> usize {
@@ -368,6 +386,14 @@ impl Buffer {
     #[must_use]
     pub fn conflicts(&self) -> Vec<ConflictRecord> {
         lock(&self.conflicts).newest_first()
+    }
+
+    /// When a sensor of the buffer was last heard of, and its attributes.
+    #[must_use]
+    pub fn seen_one(&self, sensor: &SensorId) -> Option<SensorSeen> {
+        let shard = self.shard(sensor);
+        let hours = shard.sensors.get(sensor)?;
+        Some(hours.seen(sensor))
     }
 
     /// When the sensors of the buffer with an id above `after` were last heard
@@ -404,6 +430,7 @@ impl SensorHours {
             sensor: id.clone(),
             last_seen: self.last_seen,
             attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
+            attributes_told: labels.is_none_or(|labels| !labels.is_untold()),
         }
     }
 }

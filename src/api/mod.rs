@@ -21,6 +21,8 @@ mod readings_get;
 mod readings_post;
 mod registry;
 mod router;
+mod sensor_body;
+mod sensor_filter;
 mod sensors;
 mod state;
 

@@ -90,6 +90,18 @@ pub struct SensorSeen {
     pub last_seen: Micros,
     /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
+    /// Whether the store has `last_seen`.
+    pub last_seen_is_told: bool,
+    /// Whether the store has `attributes`.
+    pub attributes_are_told: bool,
+}
+
+impl SensorSeen {
+    /// Whether the store has all of it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.last_seen_is_told && self.attributes_are_told
+    }
 }
 
 /// A reading on its way in.
@@ -374,6 +386,29 @@ impl Buffer {
     /// of, and their attributes, ordered by id.
     #[must_use]
     pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |_| true)
+    }
+
+    /// The same of those of which the store was not told all of it.
+    #[must_use]
+    pub fn seen_untold(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |hours| {
+            !(hours.last_seen_stored && hours.attributes_are_told())
+        })
+    }
+
+    /// The same of one sensor; `None` where the buffer does not have it.
+    #[must_use]
+    pub fn seen_of(&self, sensor: &SensorId) -> Option<SensorSeen> {
+        let shard = self.shard(sensor);
+        shard.sensors.get(sensor).map(|hours| hours.seen(sensor))
+    }
+
+    fn seen_where(
+        &self,
+        after: Option<&SensorId>,
+        is_asked: impl Fn(&SensorHours) -> bool,
+    ) -> Vec<SensorSeen> {
         let mut seen = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
@@ -381,7 +416,7 @@ impl Buffer {
                 shard
                     .sensors
                     .iter()
-                    .filter(|(id, _)| after.is_none_or(|after| *id > after))
+                    .filter(|(id, hours)| after.is_none_or(|after| *id > after) && is_asked(hours))
                     .map(|(id, hours)| hours.seen(id)),
             );
         }
@@ -404,7 +439,13 @@ impl SensorHours {
             sensor: id.clone(),
             last_seen: self.last_seen,
             attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
+            last_seen_is_told: self.last_seen_stored,
+            attributes_are_told: self.attributes_are_told(),
         }
+    }
+
+    fn attributes_are_told(&self) -> bool {
+        self.labels.as_ref().is_none_or(|l| !l.is_untold())
     }
 }
 
@@ -415,6 +456,9 @@ impl Shard {
         received_at: Micros,
         bytes: &AtomicUsize,
     ) -> &mut SensorHours {
+        // As precise as every store keeps it: lists that are ordered by it have
+        // one order, wherever it is known.
+        let received_at = received_at.whole_millis();
         // `entry` would clone the id of every reading; most are known.
         if !self.sensors.contains_key(sensor) {
             bytes.fetch_add(SENSOR_BYTES, Relaxed);

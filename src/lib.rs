@@ -26,6 +26,7 @@ pub mod flush;
 
 pub mod store;
 
+pub mod deletion;
 pub mod query;
 
 pub mod ingest;

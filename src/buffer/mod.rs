@@ -11,6 +11,7 @@
 //! store, `[stored, flight end)` are being written, the rest is pending.
 
 mod conflicts;
+mod deletion;
 mod entry;
 mod flushing;
 mod origins;
@@ -20,6 +21,7 @@ mod recent;
 mod snapshot;
 
 pub use conflicts::ConflictRecord;
+pub use deletion::OpenDeletion;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use recent::{StaleRecent, Told, Untold};
@@ -39,6 +41,7 @@ use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
 use crate::store::WriterId;
 
 use conflicts::Conflicts;
+use deletion::Deletions;
 use entry::Entry;
 use origins::{Labels, OriginNumber};
 use pins::Pins;
@@ -63,6 +66,10 @@ pub struct Buffer {
     wanted: Notify,
     /// A batch waits for room, however little is pending.
     starved: AtomicBool,
+    deletions: Mutex<Deletions>,
+    /// How many are open: mostly none.
+    open_deletions: AtomicUsize,
+    deletion_wanted: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -90,18 +97,8 @@ pub struct SensorSeen {
     pub last_seen: Micros,
     /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
-    /// Whether the store has `last_seen`.
-    pub last_seen_is_told: bool,
     /// Whether the store has `attributes`.
-    pub attributes_are_told: bool,
-}
-
-impl SensorSeen {
-    /// Whether the store has all of it.
-    #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.last_seen_is_told && self.attributes_are_told
-    }
+    pub attributes_told: bool,
 }
 
 /// A reading on its way in.
@@ -143,6 +140,9 @@ impl Buffer {
             freed: Notify::new(),
             wanted: Notify::new(),
             starved: AtomicBool::new(false),
+            deletions: Mutex::default(),
+            open_deletions: AtomicUsize::new(0),
+            deletion_wanted: Notify::new(),
         }
     }
 
@@ -354,6 +354,12 @@ impl Buffer {
         self.settings.bytes_max
     }
 
+    /// Where it counts.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// Newest readings of a sensor that its record keeps.
     #[must_use]
     pub fn recent_readings(&self) -> usize {
@@ -382,6 +388,14 @@ impl Buffer {
         lock(&self.conflicts).newest_first()
     }
 
+    /// When a sensor of the buffer was last heard of, and its attributes.
+    #[must_use]
+    pub fn seen_one(&self, sensor: &SensorId) -> Option<SensorSeen> {
+        let shard = self.shard(sensor);
+        let hours = shard.sensors.get(sensor)?;
+        Some(hours.seen(sensor))
+    }
+
     /// When the sensors of the buffer with an id above `after` were last heard
     /// of, and their attributes, ordered by id.
     #[must_use]
@@ -393,15 +407,8 @@ impl Buffer {
     #[must_use]
     pub fn seen_untold(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
         self.seen_where(after, |hours| {
-            !(hours.last_seen_stored && hours.attributes_are_told())
+            !(hours.last_seen_stored && hours.attributes_told())
         })
-    }
-
-    /// The same of one sensor; `None` where the buffer does not have it.
-    #[must_use]
-    pub fn seen_of(&self, sensor: &SensorId) -> Option<SensorSeen> {
-        let shard = self.shard(sensor);
-        shard.sensors.get(sensor).map(|hours| hours.seen(sensor))
     }
 
     fn seen_where(
@@ -439,12 +446,11 @@ impl SensorHours {
             sensor: id.clone(),
             last_seen: self.last_seen,
             attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
-            last_seen_is_told: self.last_seen_stored,
-            attributes_are_told: self.attributes_are_told(),
+            attributes_told: self.attributes_told(),
         }
     }
 
-    fn attributes_are_told(&self) -> bool {
+    fn attributes_told(&self) -> bool {
         self.labels.as_ref().is_none_or(|l| !l.is_untold())
     }
 }

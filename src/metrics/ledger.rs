@@ -59,6 +59,7 @@ pub struct Ledger {
     stored_values: AtomicU64,
     duplicate_values: AtomicU64,
     conflict_values: AtomicU64,
+    deleted_values: AtomicU64,
     /// Values durable in the journal and not yet applied to the buffer.
     backlog_values: AtomicU64,
     text_fields: AtomicU64,
@@ -72,7 +73,7 @@ pub struct Ledger {
 /// The ledger at one moment. At rest,
 /// `received = accepted + rejected + refused` in items (refused: answered 503
 /// because the journal failed under them), and in values
-/// `accepted + recovered = stored + duplicates + conflicts + pending`.
+/// `accepted + recovered = stored + duplicates + conflicts + deleted + pending`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     missing_docs,
@@ -88,6 +89,7 @@ pub struct LedgerSnapshot {
     pub stored_values: u64,
     pub duplicate_values: u64,
     pub conflict_values: u64,
+    pub deleted_values: u64,
     pub pending_values: u64,
 }
 
@@ -100,6 +102,7 @@ impl LedgerSnapshot {
                 == self.stored_values
                     + self.duplicate_values
                     + self.conflict_values
+                    + self.deleted_values
                     + self.pending_values
     }
 }
@@ -169,6 +172,11 @@ impl Ledger {
         self.attributes_refused.fetch_add(tags, Relaxed);
     }
 
+    /// Values that were deleted before the store had them.
+    pub fn delete(&self, values: u64) {
+        self.deleted_values.fetch_add(values, Relaxed);
+    }
+
     /// Values the store confirmed.
     pub fn store(&self, values: u64) {
         self.stored_values.fetch_add(values, Relaxed);
@@ -230,6 +238,7 @@ impl Ledger {
             stored_values: self.stored_values.load(Relaxed),
             duplicate_values: self.duplicate_values.load(Relaxed),
             conflict_values: self.conflict_values.load(Relaxed),
+            deleted_values: self.deleted_values.load(Relaxed),
             pending_values: self.backlog() + buffered_values,
         }
     }

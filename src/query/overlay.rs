@@ -21,7 +21,7 @@ pub(super) fn no_record(id: SensorId) -> StoredSensor {
 /// Makes of a record what it is once the store was told of `seen`.
 pub(super) fn tell(record: &mut StoredSensor, seen: &SensorSeen) {
     record.last_seen = record.last_seen.max(Some(seen.last_seen));
-    if seen.attributes_are_told {
+    if seen.attributes_told {
         return;
     }
     // Keys that people set are not changed by tags.

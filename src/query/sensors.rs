@@ -243,7 +243,7 @@ fn may_be_lacking(filter: &SensorFilter, seen: &SensorSeen) -> bool {
         None if filter.attributes.is_empty() => filter.site.is_none(),
         None => {
             let mut conditions = filter.attributes.iter();
-            !seen.attributes_are_told && conditions.any(|c| c.matches(&seen.attributes))
+            !seen.attributes_told && conditions.any(|c| c.matches(&seen.attributes))
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::answers::{at, each_store, expect_problem, flushed, from_now, get, post};
+use super::answers::{at, expect_problem, flushed, from_now, get, post};
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
+use crate::support::site::{Site, each_store};
 
 /// The ids of all pages of `limit`.
 async fn ids_by_page(hourglass: &Hourglass, limit: usize) -> Vec<Vec<String>> {

@@ -97,7 +97,7 @@ pub struct SensorSeen {
     pub last_seen: Micros,
     /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
-    /// Whether the store has them.
+    /// Whether the store has `attributes`.
     pub attributes_told: bool,
 }
 
@@ -400,6 +400,22 @@ impl Buffer {
     /// of, and their attributes, ordered by id.
     #[must_use]
     pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |_| true)
+    }
+
+    /// The same of those of which the store was not told all of it.
+    #[must_use]
+    pub fn seen_untold(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |hours| {
+            !(hours.last_seen_stored && hours.attributes_told())
+        })
+    }
+
+    fn seen_where(
+        &self,
+        after: Option<&SensorId>,
+        is_asked: impl Fn(&SensorHours) -> bool,
+    ) -> Vec<SensorSeen> {
         let mut seen = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
@@ -407,7 +423,7 @@ impl Buffer {
                 shard
                     .sensors
                     .iter()
-                    .filter(|(id, _)| after.is_none_or(|after| *id > after))
+                    .filter(|(id, hours)| after.is_none_or(|after| *id > after) && is_asked(hours))
                     .map(|(id, hours)| hours.seen(id)),
             );
         }
@@ -430,8 +446,12 @@ impl SensorHours {
             sensor: id.clone(),
             last_seen: self.last_seen,
             attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
-            attributes_told: labels.is_none_or(|labels| !labels.is_untold()),
+            attributes_told: self.attributes_told(),
         }
+    }
+
+    fn attributes_told(&self) -> bool {
+        self.labels.as_ref().is_none_or(|l| !l.is_untold())
     }
 }
 
@@ -442,6 +462,9 @@ impl Shard {
         received_at: Micros,
         bytes: &AtomicUsize,
     ) -> &mut SensorHours {
+        // As precise as every store keeps it: lists that are ordered by it have
+        // one order, wherever it is known.
+        let received_at = received_at.whole_millis();
         // `entry` would clone the id of every reading; most are known.
         if !self.sensors.contains_key(sensor) {
             bytes.fetch_add(SENSOR_BYTES, Relaxed);

@@ -140,7 +140,7 @@ impl SensorHours {
     /// Whether the store is to be told of anything.
     pub(super) fn is_untold(&self) -> bool {
         !self.last_seen_stored
-            || self.labels.as_ref().is_some_and(|l| l.is_untold())
+            || !self.attributes_told()
             || self.telling.is_untold()
     }
 }

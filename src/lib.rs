@@ -10,6 +10,7 @@ pub mod bucket;
 pub mod clock;
 pub mod config;
 pub mod metrics;
+pub mod retention;
 
 pub mod receive;
 

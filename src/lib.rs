@@ -25,6 +25,8 @@ pub mod buffer;
 
 pub mod flush;
 
+pub mod sweep;
+
 pub mod store;
 
 pub mod query;

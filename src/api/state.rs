@@ -18,6 +18,7 @@ use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, OpenConnections, UdpWatch};
 use crate::registry::Registry;
+use crate::sweep::Sweep;
 
 /// Whether the service takes readings, and who still is at it.
 #[derive(Debug, Default)]
@@ -57,6 +58,7 @@ pub struct ApiParts {
     pub keys: Arc<Keys>,
     pub query: Query,
     pub registry: Registry,
+    pub sweep: Sweep,
     pub buffer: Arc<Buffer>,
     pub journal: Journal,
     pub progress: Arc<Progress>,

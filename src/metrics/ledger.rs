@@ -59,6 +59,8 @@ pub struct Ledger {
     stored_values: AtomicU64,
     duplicate_values: AtomicU64,
     conflict_values: AtomicU64,
+    /// Values that passed retention before they were stored.
+    expired_values: AtomicU64,
     /// Values durable in the journal and not yet applied to the buffer.
     backlog_values: AtomicU64,
     text_fields: AtomicU64,
@@ -72,7 +74,7 @@ pub struct Ledger {
 /// The ledger at one moment. At rest,
 /// `received = accepted + rejected + refused` in items (refused: answered 503
 /// because the journal failed under them), and in values
-/// `accepted + recovered = stored + duplicates + conflicts + pending`.
+/// `accepted + recovered = stored + duplicates + conflicts + expired + pending`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     missing_docs,
@@ -88,6 +90,7 @@ pub struct LedgerSnapshot {
     pub stored_values: u64,
     pub duplicate_values: u64,
     pub conflict_values: u64,
+    pub expired_values: u64,
     pub pending_values: u64,
 }
 
@@ -100,6 +103,7 @@ impl LedgerSnapshot {
                 == self.stored_values
                     + self.duplicate_values
                     + self.conflict_values
+                    + self.expired_values
                     + self.pending_values
     }
 }
@@ -162,6 +166,11 @@ impl Ledger {
     /// origin than the value that stays.
     pub fn conflict_of_two_origins(&self) {
         self.two_origins_values.fetch_add(1, Relaxed);
+    }
+
+    /// Values that passed retention before they were stored.
+    pub fn expire(&self, values: u64) {
+        self.expired_values.fetch_add(values, Relaxed);
     }
 
     /// Tags that did not become attributes.
@@ -230,6 +239,7 @@ impl Ledger {
             stored_values: self.stored_values.load(Relaxed),
             duplicate_values: self.duplicate_values.load(Relaxed),
             conflict_values: self.conflict_values.load(Relaxed),
+            expired_values: self.expired_values.load(Relaxed),
             pending_values: self.backlog() + buffered_values,
         }
     }

@@ -23,6 +23,7 @@ mod operation;
 mod pipeline;
 mod query;
 mod reads;
+mod retention;
 mod store_conformance;
 mod support;
 mod tidy;

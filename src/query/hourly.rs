@@ -125,7 +125,8 @@ impl Query {
             let loaded = self.store.load(keys).await?;
             for (hour, bucket) in cold.by_ref().take(keys.len()).zip(loaded) {
                 // What waits for such a bucket will expire: its fields stay as they are.
-                let has_dropped = |bucket: &StoredBucket| bucket.parts.iter().any(|p| p.raw_dropped);
+                let has_dropped =
+                    |bucket: &StoredBucket| bucket.parts.iter().any(|p| p.raw_dropped);
                 if bucket.as_ref().is_some_and(has_dropped) {
                     continue;
                 }

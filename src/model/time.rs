@@ -87,6 +87,9 @@ impl fmt::Display for Micros {
 pub struct HourStart(i32);
 
 impl HourStart {
+    /// The first hour of the year 1.
+    pub const MIN: Self = Self((Micros::MIN.0 / MICROS_PER_HOUR) as i32);
+
     /// The hour that starts `hours` after the epoch, kept inside the years
     /// 0001 to 9999.
     #[must_use]

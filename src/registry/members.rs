@@ -85,7 +85,7 @@ pub(super) fn keep(
                   or \"forever\"";
     match members.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => super::keep::read_keep(text)
+        Some(Value::String(text)) => crate::model::read_keep(text)
             .map(Some)
             .ok_or_else(|| FieldError::new(key, reason)),
         Some(_) => Err(FieldError::new(key, reason)),
@@ -101,7 +101,7 @@ pub(super) fn put(members: &mut Map<String, Value>, key: &str, text: Option<&str
 
 /// Puts how long things are kept in, where it is said.
 pub(super) fn put_retention(members: &mut Map<String, Value>, retention: crate::model::Retention) {
-    let text = |keep: Option<crate::model::Keep>| keep.map(super::keep::keep_text);
+    let text = |keep: Option<crate::model::Keep>| keep.map(crate::model::keep_text);
     put(members, "retention", text(retention.hours).as_deref());
     put(members, "rawRetention", text(retention.readings).as_deref());
 }

@@ -20,6 +20,7 @@ mod problem;
 mod readings_get;
 mod readings_post;
 mod registry;
+mod retention;
 mod router;
 mod sensors;
 mod state;

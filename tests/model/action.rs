@@ -46,9 +46,13 @@ pub(crate) enum DiskTrouble {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Question {
-    Readings { descending: bool },
+    Readings {
+        descending: bool,
+    },
     Hourly,
     Latest,
+    /// The newest readings on a sensor's page.
+    Recent,
 }
 
 /// One thing that happens.
@@ -182,6 +186,7 @@ fn question() -> impl Strategy<Value = Question> {
         Just(Question::Hourly),
         Just(Question::Hourly),
         Just(Question::Latest),
+        Just(Question::Recent),
     ]
 }
 

@@ -10,6 +10,7 @@ pub mod bucket;
 pub mod clock;
 pub mod config;
 pub mod metrics;
+pub mod retention;
 
 pub mod receive;
 
@@ -23,6 +24,8 @@ pub mod apply;
 pub mod buffer;
 
 pub mod flush;
+
+pub mod sweep;
 
 pub mod store;
 

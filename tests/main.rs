@@ -25,6 +25,7 @@ mod pipeline;
 mod query;
 mod reads;
 mod registry;
+mod retention;
 mod store_conformance;
 mod support;
 mod tidy;

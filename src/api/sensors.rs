@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{Complete, json as answer};
 use super::params::{Params, SensorPath};
-use super::sensor_filter::{cursor, cursor_text, filter};
+use super::sensor_filter::{cursor, cursor_text, sensor_filter};
 use super::{ApiState, Problem};
 use crate::model::RecentReading;
 use crate::registry::{entity_tag, shown};
@@ -24,7 +24,7 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let params = Params::read_any(query.as_deref())?;
-    let filter = filter(&params, state.clock.now())?;
+    let filter = sensor_filter(&params, state.clock.now())?;
     let limit = params.limit()?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
     let after = cursor(&params, &filter)?;
     let found = state.query.sensors(&filter, after.as_ref(), limit).await?;
@@ -66,6 +66,9 @@ pub(super) async fn get(
         });
     };
     let mut members = members(&stored);
+    // With this a body that is made from the answer leaves tags to the device.
+    let set = stored.details.attributes.iter().map(|(key, _)| key);
+    members.insert("attributesSet".into(), set.collect::<Vec<_>>().into());
     let recent = stored.recent.readings.iter().map(reading);
     members.insert("recent".into(), recent.collect::<Vec<_>>().into());
     if let Some(before) = stored.raw_dropped_before {

@@ -19,6 +19,7 @@ use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, OpenConnections, UdpWatch};
 use crate::registry::Registry;
+use crate::sweep::Sweep;
 
 /// Whether the service takes readings, and who still is at it.
 #[derive(Debug, Default)]
@@ -59,6 +60,7 @@ pub struct ApiParts {
     pub query: Query,
     pub registry: Registry,
     pub deletions: Deletions,
+    pub sweep: Sweep,
     pub buffer: Arc<Buffer>,
     pub journal: Journal,
     pub progress: Arc<Progress>,

@@ -113,6 +113,10 @@ impl Buffer {
     fn lease_one(&self, key: BucketKey, reason: DueReason) -> Option<Lease> {
         let mut shard = self.shard(&key.sensor);
         let hours = shard.sensors.get_mut(&key.sensor)?;
+        if key.hour < self.retention.oldest_kept(&key.sensor) {
+            self.expire_hour(hours, key.hour);
+            return None;
+        }
         let entry = hours.hours.get_mut(&key.hour)?;
         // Asked again under the lock: a deletion is noted before it purges.
         if entry.flight.is_some() || entry.pending() == 0 || self.is_blocked(&key.sensor, key.hour)
@@ -184,7 +188,8 @@ impl Buffer {
     /// Somebody else was in the bucket of `key`: it is as `loaded` says. What of
     /// the lease and of the pending elements is in already is dropped, the rest
     /// is pending. If the loaded version is the lease's own target, the lease
-    /// is confirmed instead (its reply was lost).
+    /// is confirmed instead (its reply was lost). A bucket whose readings were
+    /// dropped takes none: what was not stored is expired.
     pub fn rebase(
         &self,
         key: &BucketKey,
@@ -201,6 +206,11 @@ impl Buffer {
         let Some(hours) = shard.sensors.get_mut(&key.sensor) else {
             return;
         };
+        let has_dropped = |bucket: &StoredBucket| bucket.parts.iter().any(|p| p.raw_dropped);
+        if loaded.is_some_and(has_dropped) {
+            self.expire_flight(hours, key.hour, target);
+            return;
+        }
         let before_sensor = hours.bytes();
         let Some(entry) = hours.hours.get_mut(&key.hour) else {
             return;
@@ -385,7 +395,7 @@ impl Buffer {
         }
     }
 
-    fn forget(&self, entry: &Entry) {
+    pub(super) fn forget(&self, entry: &Entry) {
         self.account(entry.bytes() + super::entry::ENTRY_BYTES, 0);
     }
 

@@ -13,6 +13,7 @@
 mod conflicts;
 mod deletion;
 mod entry;
+mod expire;
 mod flushing;
 mod origins;
 mod pins;
@@ -38,6 +39,7 @@ use tokio::sync::Notify;
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
 use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
+use crate::retention::RetentionTable;
 use crate::store::WriterId;
 
 use conflicts::Conflicts;
@@ -56,6 +58,7 @@ pub struct Buffer {
     hasher: RandomState,
     settings: BufferSettings,
     ledger: Arc<Ledger>,
+    retention: Arc<RetentionTable>,
     bytes: AtomicUsize,
     pending_values: AtomicU64,
     pins: Pins,
@@ -97,7 +100,7 @@ pub struct SensorSeen {
     pub last_seen: Micros,
     /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
-    /// Whether the store has them.
+    /// Whether the store has `attributes`.
     pub attributes_told: bool,
 }
 
@@ -131,6 +134,7 @@ impl Buffer {
             hasher: RandomState::new(),
             settings,
             ledger,
+            retention: Arc::default(),
             bytes: AtomicUsize::new(0),
             pending_values: AtomicU64::new(0),
             pins: Pins::default(),
@@ -146,6 +150,12 @@ impl Buffer {
         }
     }
 
+    /// The same, keeping no reading longer than `retention` says.
+    #[must_use]
+    pub fn with_retention(self, retention: Arc<RetentionTable>) -> Self {
+        Self { retention, ..self }
+    }
+
     fn shard(&self, sensor: &SensorId) -> MutexGuard<'_, Shard> {
         let hash = self.hasher.hash_one(sensor.as_str()) as usize;
         lock(&self.shards[hash % SHARDS])
@@ -156,14 +166,21 @@ impl Buffer {
     pub fn apply(&self, seq: u64, received_at: Micros, batch: &Batch, elapsed: Duration) {
         self.starved.store(false, Relaxed);
         let has_origins = !batch.origins().is_empty();
+        let mut expired = 0;
         let mut readings = batch.readings().peekable();
         while let Some(first) = readings.next() {
             let sensor = first.sensor();
             let mut shard = self.shard(sensor);
             let hours = shard.sensor(sensor, received_at, &self.bytes);
+            let oldest_kept = self.retention.oldest_kept(sensor);
             let mut noted = None;
             let mut current = Some(first);
             while let Some(reading) = current {
+                current = readings.next_if(|next| next.sensor_index() == reading.sensor_index());
+                if reading.at().hour() < oldest_kept {
+                    expired += reading.values().len() as u64;
+                    continue;
+                }
                 let origin = if has_origins {
                     self.note_origin(hours, reading, &mut noted)
                 } else {
@@ -177,9 +194,9 @@ impl Buffer {
                     elapsed,
                 };
                 self.apply_one(hours, arrival);
-                current = readings.next_if(|next| next.sensor_index() == reading.sensor_index());
             }
         }
+        self.ledger.expire(expired);
         self.ledger.apply(batch.value_count() as u64);
         if self.is_pressed() {
             self.wanted.notify_one();
@@ -400,6 +417,22 @@ impl Buffer {
     /// of, and their attributes, ordered by id.
     #[must_use]
     pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |_| true)
+    }
+
+    /// The same of those of which the store was not told all of it.
+    #[must_use]
+    pub fn seen_untold(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |hours| {
+            !(hours.last_seen_stored && hours.attributes_told())
+        })
+    }
+
+    fn seen_where(
+        &self,
+        after: Option<&SensorId>,
+        is_asked: impl Fn(&SensorHours) -> bool,
+    ) -> Vec<SensorSeen> {
         let mut seen = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
@@ -407,7 +440,7 @@ impl Buffer {
                 shard
                     .sensors
                     .iter()
-                    .filter(|(id, _)| after.is_none_or(|after| *id > after))
+                    .filter(|(id, hours)| after.is_none_or(|after| *id > after) && is_asked(hours))
                     .map(|(id, hours)| hours.seen(id)),
             );
         }
@@ -430,8 +463,12 @@ impl SensorHours {
             sensor: id.clone(),
             last_seen: self.last_seen,
             attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
-            attributes_told: labels.is_none_or(|labels| !labels.is_untold()),
+            attributes_told: self.attributes_told(),
         }
+    }
+
+    fn attributes_told(&self) -> bool {
+        self.labels.as_ref().is_none_or(|l| !l.is_untold())
     }
 }
 
@@ -442,6 +479,9 @@ impl Shard {
         received_at: Micros,
         bytes: &AtomicUsize,
     ) -> &mut SensorHours {
+        // As precise as every store keeps it: lists that are ordered by it have
+        // one order, wherever it is known.
+        let received_at = received_at.whole_millis();
         // `entry` would clone the id of every reading; most are known.
         if !self.sensors.contains_key(sensor) {
             bytes.fetch_add(SENSOR_BYTES, Relaxed);

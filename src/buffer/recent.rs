@@ -41,6 +41,8 @@ pub(super) struct Telling {
     pub(super) recent: Recent,
     /// Sequences that the journal keeps until what follows from them is told.
     pins: Vec<u64>,
+    /// Before this hour the store has dropped readings, as far as is known.
+    pub(super) raw_dropped_before: Option<HourStart>,
     /// The pins that go once the round is done that is telling now.
     under_way: Option<Vec<u64>>,
 }
@@ -139,9 +141,7 @@ impl Telling {
 impl SensorHours {
     /// Whether the store is to be told of anything.
     pub(super) fn is_untold(&self) -> bool {
-        !self.last_seen_stored
-            || self.labels.as_ref().is_some_and(|l| l.is_untold())
-            || self.telling.is_untold()
+        !self.last_seen_stored || !self.attributes_told() || self.telling.is_untold()
     }
 }
 
@@ -163,6 +163,8 @@ impl Buffer {
         for sensor in asked {
             let stored = stored.iter().find(|stored| stored.id == *sensor);
             self.with_telling(sensor, |telling, readings_max| {
+                let dropped = stored.and_then(|stored| stored.raw_dropped_before);
+                telling.raw_dropped_before = telling.raw_dropped_before.max(dropped);
                 if !matches!(telling.recent, Recent::Unlearnt) {
                     return;
                 }
@@ -226,7 +228,8 @@ impl Buffer {
                         rev: version.map_or(0, |version| version.rev) + 1,
                         by: self.writer.next(),
                     },
-                    readings: list.readings(),
+                    // A list made anew from buckets may be older than their going.
+                    readings: kept(list.readings(), self.retention.oldest_kept(sensor)),
                 })
             }
             _ => None,
@@ -380,6 +383,12 @@ impl Buffer {
             self.account(before, hours.bytes());
         }
     }
+}
+
+/// Those of `readings` of the hour `oldest` and later.
+fn kept(mut readings: Vec<RecentReading>, oldest: HourStart) -> Vec<RecentReading> {
+    readings.retain(|reading| reading.at.hour() >= oldest);
+    readings
 }
 
 fn known(

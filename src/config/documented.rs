@@ -59,6 +59,7 @@ fn other(key: &str, default: &Value) -> String {
         ("server.cors_origins", _) => "https://a.example,http://b:1".to_owned(),
         ("ingest.min_time", _) => "2020-01-01T00:00:00Z".to_owned(),
         ("store.url", _) => "mongodb://a,b/?replicaSet=rs0".to_owned(),
+        ("retention.hours" | "retention.readings", _) => "30d".to_owned(),
         ("log.format", _) => "json".to_owned(),
         ("data.dir" | "log.filter", _) => "debug".to_owned(),
         (_, Value::Array(_)) => "a,b".to_owned(),

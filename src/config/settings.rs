@@ -14,6 +14,7 @@ use super::line_protocol::{LineProtocolSettings, RawLineProtocol};
 use super::operation::{LogSettings, RawLog, RawShutdown, ShutdownSettings};
 use super::query::{QuerySettings, RawQuery};
 use super::registry::{RawRegistry, RegistrySettings};
+use super::retention::{RawRetention, RetentionSettings};
 use super::server::{RawServer, ServerSettings};
 use super::store::{RawStore, StoreSettings};
 use super::udp::{RawUdp, UdpSettings};
@@ -44,6 +45,8 @@ pub struct Settings {
     pub query: QuerySettings,
     /// What is known of sensors and sites.
     pub registry: RegistrySettings,
+    /// How long readings are kept.
+    pub retention: RetentionSettings,
     /// How the process stops.
     pub shutdown: ShutdownSettings,
     /// What the process says.
@@ -95,6 +98,7 @@ pub(super) struct RawSettings {
     store: RawStore,
     query: RawQuery,
     registry: RawRegistry,
+    retention: RawRetention,
     shutdown: RawShutdown,
     log: RawLog,
 }
@@ -118,6 +122,7 @@ impl RawSettings {
             store: self.store.check(&mut bounds),
             query: self.query.check(&mut bounds),
             registry: self.registry.check(&mut bounds),
+            retention: self.retention.check(&mut bounds),
             shutdown: self.shutdown.check(&mut bounds),
             log: self.log.check(&mut bounds),
         };

@@ -107,13 +107,27 @@ impl FlushRound {
         if has_next(&mut self.fenced) {
             return self.load(store, buffer, clock).await;
         }
-        if has_next(&mut self.writes) {
+        if self.has_write(buffer) {
             return self.write(store, buffer, clock).await;
         }
         match self.telling.tell(store, buffer).await {
             Some(turn) => turn,
             None => RoundTurn::Done,
         }
+    }
+
+    /// Whether there is a bucket to write that is kept: it may have waited long
+    /// for the store.
+    fn has_write(&mut self, buffer: &Buffer) -> bool {
+        while has_next(&mut self.writes) {
+            if let Some(writes) = self.writes.last_mut() {
+                writes.retain(|write| !buffer.expire_lease(&write.key, write.target));
+            }
+            if !next(&self.writes).is_empty() {
+                return true;
+            }
+        }
+        false
     }
 
     async fn write(

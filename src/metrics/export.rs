@@ -109,6 +109,10 @@ pub fn describe() {
             "Of the conflicts, values that came under another measurement or other tags",
         ),
         (
+            "hourglass_values_expired_total",
+            "Values that passed retention before they were stored",
+        ),
+        (
             "hourglass_attributes_refused_total",
             "Tags that did not become attributes of their sensor",
         ),
@@ -153,6 +157,14 @@ pub fn describe() {
             "Sensors whose newest readings were made anew from their buckets",
         ),
         (
+            names::RETENTION_DROPPED_BUCKETS_TOTAL,
+            "Buckets that passed retention and were dropped, by tier",
+        ),
+        (
+            names::RETENTION_PASSES_TOTAL,
+            "Passes of retention, by outcome",
+        ),
+        (
             names::QUERY_COLD_LOADS_TOTAL,
             "Buckets that queries loaded with their readings, for late data",
         ),
@@ -191,6 +203,12 @@ pub fn describe() {
         names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
     ] {
         counter!(name).increment(0);
+    }
+    for tier in ["hours", "readings"] {
+        counter!(names::RETENTION_DROPPED_BUCKETS_TOTAL, "tier" => tier).increment(0);
+    }
+    for outcome in ["complete", "incomplete", "broken"] {
+        counter!(names::RETENTION_PASSES_TOTAL, "outcome" => outcome).increment(0);
     }
     for (name, help) in [
         (
@@ -252,6 +270,10 @@ pub fn describe() {
             "hourglass_http_body_bytes_max",
             "Bound of the request bodies",
         ),
+        (
+            names::RETENTION_LAST_SUCCESS_TIMESTAMP_SECONDS,
+            "When the last pass of retention ended that left nothing out",
+        ),
         ("hourglass_flushes_in_flight", "Flush commands under way"),
         ("hourglass_store_up", "1 if the store answered last time"),
     ] {
@@ -264,6 +286,7 @@ pub fn describe() {
         ),
         (names::JOURNAL_GROUP_RECORDS, "Records in one group commit"),
         (names::FLUSH_SECONDS, "One flush command"),
+        (names::RETENTION_PASS_SECONDS, "One pass of retention"),
         (names::FLUSH_BUCKETS, "Buckets in one flush command"),
         (names::FLUSH_READINGS, "Elements of one bucket in one flush"),
         (names::HTTP_REQUEST_SECONDS, "Requests by route"),
@@ -296,6 +319,7 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     counter!("hourglass_values_duplicate_total").absolute(s.duplicate_values);
     counter!("hourglass_values_conflict_total").absolute(s.conflict_values);
     counter!("hourglass_values_deleted_total").absolute(s.deleted_values);
+    counter!("hourglass_values_expired_total").absolute(s.expired_values);
     counter!("hourglass_values_conflict_other_origin_total")
         .absolute(ledger.conflicts_of_two_origins());
     counter!("hourglass_attributes_refused_total").absolute(ledger.attributes_refused());

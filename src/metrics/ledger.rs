@@ -60,6 +60,8 @@ pub struct Ledger {
     duplicate_values: AtomicU64,
     conflict_values: AtomicU64,
     deleted_values: AtomicU64,
+    /// Values that passed retention before they were stored.
+    expired_values: AtomicU64,
     /// Values durable in the journal and not yet applied to the buffer.
     backlog_values: AtomicU64,
     text_fields: AtomicU64,
@@ -73,7 +75,8 @@ pub struct Ledger {
 /// The ledger at one moment. At rest,
 /// `received = accepted + rejected + refused` in items (refused: answered 503
 /// because the journal failed under them), and in values
-/// `accepted + recovered = stored + duplicates + conflicts + deleted + pending`.
+/// `accepted + recovered = stored + duplicates + conflicts + expired + deleted +
+/// pending`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     missing_docs,
@@ -90,6 +93,7 @@ pub struct LedgerSnapshot {
     pub duplicate_values: u64,
     pub conflict_values: u64,
     pub deleted_values: u64,
+    pub expired_values: u64,
     pub pending_values: u64,
 }
 
@@ -103,6 +107,7 @@ impl LedgerSnapshot {
                     + self.duplicate_values
                     + self.conflict_values
                     + self.deleted_values
+                    + self.expired_values
                     + self.pending_values
     }
 }
@@ -165,6 +170,11 @@ impl Ledger {
     /// origin than the value that stays.
     pub fn conflict_of_two_origins(&self) {
         self.two_origins_values.fetch_add(1, Relaxed);
+    }
+
+    /// Values that passed retention before they were stored.
+    pub fn expire(&self, values: u64) {
+        self.expired_values.fetch_add(values, Relaxed);
     }
 
     /// Tags that did not become attributes.
@@ -239,6 +249,7 @@ impl Ledger {
             duplicate_values: self.duplicate_values.load(Relaxed),
             conflict_values: self.conflict_values.load(Relaxed),
             deleted_values: self.deleted_values.load(Relaxed),
+            expired_values: self.expired_values.load(Relaxed),
             pending_values: self.backlog() + buffered_values,
         }
     }

@@ -42,3 +42,14 @@ pub const HTTP_REQUEST_SECONDS: &str = "hourglass_http_request_seconds";
 /// Receipt minus the reading's own time, in seconds, of the oldest reading of
 /// each batch.
 pub const LATENESS_SECONDS: &str = "hourglass_reading_lateness_seconds";
+/// Buckets that passed retention and were dropped, whole (`hours`) or their
+/// readings (`readings`).
+pub const RETENTION_DROPPED_BUCKETS_TOTAL: &str = "hourglass_retention_dropped_buckets_total";
+/// Passes of retention, by outcome.
+pub const RETENTION_PASSES_TOTAL: &str = "hourglass_retention_passes_total";
+/// Time of one pass of retention.
+pub const RETENTION_PASS_SECONDS: &str = "hourglass_retention_pass_seconds";
+/// When the last pass of retention ended that left nothing out, in seconds since
+/// 1970.
+pub const RETENTION_LAST_SUCCESS_TIMESTAMP_SECONDS: &str =
+    "hourglass_retention_last_success_timestamp_seconds";

@@ -2,6 +2,7 @@
 //! readings, rejections. Values only: no I/O, no clock, no async.
 
 mod batch;
+mod keep;
 mod key;
 mod measure;
 mod origin;
@@ -13,6 +14,7 @@ mod tags;
 mod time;
 
 pub use batch::{Batch, ReadingRef};
+pub use keep::{keep_text, read_keep};
 pub use key::{BucketKey, escape_field, escape_id, sum_field, unescape_field, unescape_id};
 pub use measure::{MeasureName, MeasureNameError};
 pub use origin::{ORIGIN_TAGS_MAX, Origin, TAG_KEY_BYTES_MAX, TAG_VALUE_BYTES_MAX};

@@ -59,6 +59,12 @@ impl Micros {
         Self(self.0.saturating_add(micros)).clamp(Self::MIN, Self::MAX)
     }
 
+    /// This instant without what exceeds whole milliseconds.
+    #[must_use]
+    pub fn whole_millis(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(1000))
+    }
+
     /// Microseconds from `earlier` to this instant.
     #[must_use]
     pub fn since(self, earlier: Self) -> i64 {
@@ -81,6 +87,9 @@ impl fmt::Display for Micros {
 pub struct HourStart(i32);
 
 impl HourStart {
+    /// The first hour of the year 1.
+    pub const MIN: Self = Self((Micros::MIN.0 / MICROS_PER_HOUR) as i32);
+
     /// The hour that starts `hours` after the epoch, kept inside the years
     /// 0001 to 9999.
     #[must_use]

@@ -10,7 +10,7 @@ use crate::bucket::{Computed, Elements, Merge};
 use crate::buffer::HourSnapshot;
 use crate::metrics::names;
 use crate::model::{BucketKey, HourRange, HourStart, SensorId};
-use crate::store::{BucketVersion, HourSummary, LOADS_AT_ONCE, StoreError};
+use crate::store::{BucketVersion, HourSummary, LOADS_AT_ONCE, StoreError, StoredBucket};
 
 /// Snapshots are taken this often at most while flushes move buckets under the
 /// query; then the bucket is loaded.
@@ -124,6 +124,12 @@ impl Query {
         for keys in keys.chunks(LOADS_AT_ONCE) {
             let loaded = self.store.load(keys).await?;
             for (hour, bucket) in cold.by_ref().take(keys.len()).zip(loaded) {
+                // What waits for such a bucket will expire: its fields stay as they are.
+                let has_dropped =
+                    |bucket: &StoredBucket| bucket.parts.iter().any(|p| p.raw_dropped);
+                if bucket.as_ref().is_some_and(has_dropped) {
+                    continue;
+                }
                 stored.remove(&hour.hour);
                 let parts = bucket.iter().flat_map(|bucket| &bucket.parts);
                 let flight = hour.flight.as_ref().map(|flight| &flight.elements);

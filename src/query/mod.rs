@@ -8,6 +8,7 @@
 
 mod hourly;
 mod latest;
+mod overlay;
 mod readings;
 mod sensor;
 mod sensors;

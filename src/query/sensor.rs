@@ -1,7 +1,7 @@
 //! The page of a sensor: its record, which holds its newest readings too, with
 //! what the buffer knows laid over it. One document is read.
 
-use super::sensors::{lay_over, unknown};
+use super::overlay::{no_record, tell};
 use super::{Completeness, Query, unless_away};
 use crate::bucket::RecentList;
 use crate::model::{RecentReading, SensorId};
@@ -35,11 +35,11 @@ impl Query {
         };
         let mut sensor = match (stored, &seen) {
             (None, None) => None,
-            (stored, _) => Some(stored.unwrap_or_else(|| unknown(id))),
+            (stored, _) => Some(stored.unwrap_or_else(|| no_record(id.clone()))),
         };
         if let Some(sensor) = &mut sensor {
             if let Some(seen) = &seen {
-                lay_over(sensor, seen);
+                tell(sensor, seen);
             }
             let stored = std::mem::take(&mut sensor.recent.readings);
             sensor.recent.readings = self.joined(&stored, &newest);

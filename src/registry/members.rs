@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::FieldError;
+use crate::config::nearest;
 
 /// Longest short text, in bytes of UTF-8.
 pub(super) const TEXT_BYTES_MAX: usize = 256;
@@ -17,7 +18,11 @@ pub(super) fn object<'v>(
         return Err(FieldError::new(field, "must be an object"));
     };
     if let Some(unknown) = members.keys().find(|key| !known.contains(&key.as_str())) {
-        let reason = format!("is unknown here; known are {}", known.join(", "));
+        let meant = match nearest(unknown, known.iter().copied()) {
+            Some(nearest) => format!(", did you mean `{nearest}`?"),
+            None => format!("; known are {}", known.join(", ")),
+        };
+        let reason = format!("is unknown here{meant}");
         return Err(FieldError::new(unknown.as_str(), reason));
     }
     Ok(members)
@@ -85,7 +90,7 @@ pub(super) fn keep(
                   or \"forever\"";
     match members.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => super::keep::read_keep(text)
+        Some(Value::String(text)) => crate::model::read_keep(text)
             .map(Some)
             .ok_or_else(|| FieldError::new(key, reason)),
         Some(_) => Err(FieldError::new(key, reason)),
@@ -101,7 +106,7 @@ pub(super) fn put(members: &mut Map<String, Value>, key: &str, text: Option<&str
 
 /// Puts how long things are kept in, where it is said.
 pub(super) fn put_retention(members: &mut Map<String, Value>, retention: crate::model::Retention) {
-    let text = |keep: Option<crate::model::Keep>| keep.map(super::keep::keep_text);
+    let text = |keep: Option<crate::model::Keep>| keep.map(crate::model::keep_text);
     put(members, "retention", text(retention.hours).as_deref());
     put(members, "rawRetention", text(retention.readings).as_deref());
 }

@@ -27,8 +27,10 @@ use crate::metrics::Ledger;
 use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
 use crate::registry::{Copies, CopiesTask, Registry};
+use crate::retention::RetentionTable;
 use crate::store::WriterId;
 use crate::store::{Store, StoreError};
+use crate::sweep::{PassParts, Sweep, Sweeper};
 
 /// How long open connections may take to end once everything else has stopped.
 const CLOSE_CONNECTIONS_MAX: Duration = Duration::from_secs(2);
@@ -98,6 +100,7 @@ struct Running {
     copies: JoinHandle<()>,
     silence: JoinHandle<()>,
     deletion: JoinHandle<()>,
+    sweeper: JoinHandle<()>,
     http: JoinHandle<()>,
     udp: Udp,
     writer: WriterThread,
@@ -125,6 +128,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
         _ = &mut running.deletion => Some(ServiceError::Died("deletion of readings")),
         _ = &mut running.silence => Some(ServiceError::Died("count of silent sensors")),
         _ = &mut running.copies => Some(ServiceError::Died("rewriting of copies")),
+        _ = &mut running.sweeper => Some(ServiceError::Died("passes of retention")),
         () = running.saver.ended() => Some(ServiceError::Died("log of idempotency keys")),
         died = running.udp.died() => Some(died),
         _ = &mut running.http => Some(ServiceError::Died("HTTP listener")),
@@ -160,12 +164,14 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         open_journal(&settings, &disk, &ledger, keys.watch()).await?;
     let first_seq = recovered.first_seq.unwrap_or(recovered.end_seq);
     let progress = Progress::new(Arc::clone(journal.tail()), first_seq, recovered.end_seq);
-    let buffer = Arc::new(Buffer::new(
+    let retention = Arc::new(RetentionTable::new(&settings.retention, clock.now()));
+    let buffer = Buffer::new(
         settings.buffer,
         Arc::clone(&ledger),
         WriterId::new(rand::random()),
         store.part_bytes_max(),
-    ));
+    );
+    let buffer = Arc::new(buffer.with_retention(Arc::clone(&retention)));
     let applier = Applier::new(
         Arc::clone(journal.tail()),
         disk,
@@ -212,10 +218,18 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let copies_task = CopiesTask::new(copies.clone(), Arc::clone(&store));
     let registry = Registry::new(
         Arc::clone(&store),
+        Arc::clone(&buffer),
         Arc::clone(ingest.sensor_cap()),
         WriterId::new(rand::random()),
         copies,
     );
+    let sweep = Sweep::new(PassParts {
+        store: Arc::clone(&store),
+        buffer: Arc::clone(&buffer),
+        table: retention,
+        writer: Arc::new(WriterId::new(rand::random())),
+    });
+    let sweeper = Sweeper::new(sweep.clone(), Arc::clone(&clock), &settings.retention);
     let udp = Udp::start(udp, &settings.udp, ingest.clone(), &ledger, &clock)?;
     let bodies = BodyBudget::new(settings.server.bodies_bytes_max);
     let parts = ApiParts {
@@ -225,6 +239,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         query,
         registry,
         deletions,
+        sweep,
         buffer,
         journal,
         progress,
@@ -259,6 +274,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         parts.settings.registry.silent_after,
     ));
     let deletion = tokio::spawn(deletion_task.run());
+    let sweeper = tokio::spawn(sweeper.run());
     let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
     let routes = router(Arc::new(parts.clone()));
     let http = tokio::spawn(serve_http(
@@ -287,6 +303,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         copies,
         silence,
         deletion,
+        sweeper,
         http,
         udp,
         writer,
@@ -372,6 +389,7 @@ impl Running {
         self.sensors.abort();
         self.copies.abort();
         self.silence.abort();
+        self.sweeper.abort();
         self.stop_flusher.cancel();
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");

@@ -1,6 +1,6 @@
 //! How long something is kept, as people write it: `400d`, `12h`, `forever`.
 
-use crate::model::Keep;
+use super::Keep;
 
 /// The shortest, in seconds: buckets are hours.
 const SECONDS_MIN: u64 = 3600;

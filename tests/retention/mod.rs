@@ -1,0 +1,7 @@
+//! Retention: what is too old is not taken, not written, and goes, and nothing
+//! else does.
+
+mod buffer;
+mod builders;
+mod pass;
+mod turns;

@@ -218,6 +218,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let copies_task = CopiesTask::new(copies.clone(), Arc::clone(&store));
     let registry = Registry::new(
         Arc::clone(&store),
+        Arc::clone(&buffer),
         Arc::clone(ingest.sensor_cap()),
         WriterId::new(rand::random()),
         copies,

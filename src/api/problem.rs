@@ -10,7 +10,7 @@ use crate::deletion::DeletionError;
 use crate::ingest::IngestError;
 use crate::journal::{AppendError, JournalError};
 use crate::receive::ReceiveError;
-use crate::registry::{ListError, RegistryError};
+use crate::registry::{BulkError, ListError, RegistryError};
 use crate::store::StoreError;
 
 /// Seconds after which a refused sender may try again: a flush round frees
@@ -156,6 +156,15 @@ impl From<ListError> for Problem {
             ListError::Header(_) => "invalid_csv_header",
         };
         Self::new(StatusCode::BAD_REQUEST, code, error.to_string())
+    }
+}
+
+impl From<BulkError> for Problem {
+    fn from(error: BulkError) -> Self {
+        match error {
+            BulkError::List(error) => error.into(),
+            BulkError::Registry(error) => error.into(),
+        }
     }
 }
 

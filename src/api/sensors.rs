@@ -66,6 +66,9 @@ pub(super) async fn get(
         });
     };
     let mut members = members(&stored);
+    // With this a body that is made from the answer leaves tags to the device.
+    let set = stored.details.attributes.iter().map(|(key, _)| key);
+    members.insert("attributesSet".into(), set.collect::<Vec<_>>().into());
     let recent = stored.recent.readings.iter().map(reading);
     members.insert("recent".into(), recent.collect::<Vec<_>>().into());
     if let Some(before) = stored.raw_dropped_before {

@@ -244,8 +244,17 @@ impl World {
     }
 }
 
+/// Few, as each step of the store waits for the disk; `PROPTEST_CASES` says more.
+fn cases() -> ProptestConfig {
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 16;
+    }
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases())]
 
     #[test]
     fn all_pages_are_what_a_naive_filter_finds(
@@ -270,4 +279,26 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+#[tokio::test]
+async fn a_silent_sensor_is_found_by_a_tag_that_only_the_buffer_knows() {
+    let mut world = World::new();
+    world.hear(0, None, 0);
+    for _ in 0..3 {
+        world.tell(u8::MAX).await;
+    }
+    world.hear(0, Some((0, 0)), 1);
+    let filter = SensorFilter {
+        site: None,
+        attributes: vec![AttributeFilter::Equals {
+            key: KEYS[0].into(),
+            text: TEXTS[0].into(),
+        }],
+        silent_since: Some(now().saturating_add(5000)),
+    };
+    let found = world.ask(&filter, 3).await;
+    assert_eq!(found, world.expected(&filter));
+    assert_eq!(found.len(), 1);
+    world.pipeline.stop().await;
 }

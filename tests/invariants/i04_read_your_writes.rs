@@ -18,6 +18,7 @@ const MIX: Mix = Mix {
     other_process: true,
     queries: true,
     conflicts: true,
+    deletions: false,
 };
 
 /// The same without what makes most hours be loaded: here versions decide.

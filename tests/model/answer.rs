@@ -40,6 +40,8 @@ pub(crate) struct Asked {
     pub(crate) durable_applied: bool,
     /// Whether the store was away at any time since.
     pub(crate) was_away: bool,
+    /// While a deletion is open, either of before and after may be seen.
+    pub(crate) was_deleting: bool,
 }
 
 pub(crate) fn range() -> TimeRange {
@@ -152,6 +154,7 @@ impl Asked {
             }
             // It holds what the buffer holds, no more is promised.
             Completeness::StoreAway => return Ok(()),
+            _ if self.was_deleting => return Ok(()),
             _ => {}
         }
         match told {

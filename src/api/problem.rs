@@ -6,10 +6,11 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::decode::BodyError;
+use crate::deletion::DeletionError;
 use crate::ingest::IngestError;
 use crate::journal::{AppendError, JournalError};
 use crate::receive::ReceiveError;
-use crate::registry::{ListError, RegistryError};
+use crate::registry::{BulkError, ListError, RegistryError};
 use crate::store::StoreError;
 
 /// Seconds after which a refused sender may try again: a flush round frees
@@ -139,6 +140,15 @@ impl From<IngestError> for Problem {
     }
 }
 
+impl From<DeletionError> for Problem {
+    fn from(error: DeletionError) -> Self {
+        match error {
+            DeletionError::TooMany => Self::unavailable("too_many_deletions", error.to_string()),
+            DeletionError::Journal(error) => error.into(),
+        }
+    }
+}
+
 impl From<ListError> for Problem {
     fn from(error: ListError) -> Self {
         let code = match &error {
@@ -146,6 +156,15 @@ impl From<ListError> for Problem {
             ListError::Header(_) => "invalid_csv_header",
         };
         Self::new(StatusCode::BAD_REQUEST, code, error.to_string())
+    }
+}
+
+impl From<BulkError> for Problem {
+    fn from(error: BulkError) -> Self {
+        match error {
+            BulkError::List(error) => error.into(),
+            BulkError::Registry(error) => error.into(),
+        }
     }
 }
 

@@ -43,6 +43,7 @@ pub use ingest::{DataSettings, IngestSettings};
 pub use journal::JournalSettings;
 pub use line_protocol::LineProtocolSettings;
 pub use mask::mask;
+pub use nearest::nearest;
 pub use operation::{LogFormat, LogSettings, ShutdownSettings};
 pub use query::QuerySettings;
 pub use registry::RegistrySettings;

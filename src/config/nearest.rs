@@ -5,7 +5,8 @@
 const ALIKE_MIN: f64 = 0.8;
 
 /// The one of `known` most like `name`, if any is like it.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

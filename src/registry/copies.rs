@@ -43,29 +43,27 @@ impl Copies {
         }
     }
 
-    /// Rewrites the copies of a site, for 5 s at most; what is left then is done
-    /// by the task. `None` once all are done.
-    ///
-    /// # Errors
-    /// What the store says; the task goes on when it can.
-    pub(super) async fn settled(
-        &self,
-        store: &dyn Store,
-        site: &SiteId,
-    ) -> Result<Option<CopiesProgress>, StoreError> {
+    /// Rewrites the copies of a site, for 5 s at most; what is left then, or once
+    /// the store fails, is done by the task. `None` once all are done.
+    pub(super) async fn settled(&self, store: &dyn Store, site: &SiteId) -> Option<CopiesProgress> {
         // Whoever drops this call half-way leaves the rest to the task, too.
         let left_over = LeftOver(Some(&self.left_over));
         let end = Instant::now() + WAIT_MAX;
-        loop {
-            let progress = self.rewrite(store, site).await?;
-            if progress.is_none() {
-                left_over.nothing();
-                return Ok(None);
-            }
-            if Instant::now() >= end {
-                return Ok(progress);
+        let mut progress = CopiesProgress::default();
+        while Instant::now() < end {
+            match self.rewrite(store, site).await {
+                Ok(Some(further)) => progress = further,
+                Ok(None) => {
+                    left_over.nothing();
+                    return None;
+                }
+                Err(error) => {
+                    tracing::debug!(%site, %error, "copies of a site wait for the store");
+                    break;
+                }
             }
         }
+        Some(progress)
     }
 
     async fn rewrite(
@@ -115,6 +113,7 @@ impl CopiesTask {
         loop {
             let pause = match self.finish_all().await {
                 Ok(()) => LOOK_EVERY,
+                // The store's health is told where buckets are flushed.
                 Err(error) => {
                     tracing::debug!(%error, "copies of sites wait for the store");
                     PAUSE
@@ -127,6 +126,8 @@ impl CopiesTask {
         }
     }
 
+    /// Those that the store refuses are told and left to the next look: they keep
+    /// no other site waiting.
     async fn finish_all(&self) -> Result<(), StoreError> {
         let mut after: Option<SiteId> = None;
         let mut rewriting = Vec::new();
@@ -141,10 +142,20 @@ impl CopiesTask {
         }
         for (done, site) in rewriting.iter().enumerate() {
             gauge!(names::REGISTRY_SITES_REWRITING).set((rewriting.len() - done) as f64);
-            while self.copies.rewrite(&*self.store, site).await?.is_some() {}
-            tracing::info!(%site, "the copies of a site are current");
+            match self.finish(site).await {
+                Ok(()) => tracing::info!(%site, "the copies of a site are current"),
+                Err(error @ StoreError::Unavailable { .. }) => return Err(error),
+                Err(error) => {
+                    tracing::error!(%site, %error, "the copies of a site cannot be rewritten");
+                }
+            }
         }
         gauge!(names::REGISTRY_SITES_REWRITING).set(0.0);
+        Ok(())
+    }
+
+    async fn finish(&self, site: &SiteId) -> Result<(), StoreError> {
+        while self.copies.rewrite(&*self.store, site).await?.is_some() {}
         Ok(())
     }
 }

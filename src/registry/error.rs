@@ -16,9 +16,20 @@ pub struct FieldError {
 impl FieldError {
     pub(super) fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
-            field: field.into(),
+            field: clipped(&field.into()),
             reason: reason.into(),
         }
+    }
+}
+
+/// Most characters of a sender's own name of a member that are told back.
+const NAME_CHARS_MAX: usize = 160;
+
+/// `name`, or its beginning where it is long: it may be a whole body.
+pub(super) fn clipped(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS_MAX) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
     }
 }
 

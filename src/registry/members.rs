@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::FieldError;
+use crate::config::nearest;
 
 /// Longest short text, in bytes of UTF-8.
 pub(super) const TEXT_BYTES_MAX: usize = 256;
@@ -17,7 +18,11 @@ pub(super) fn object<'v>(
         return Err(FieldError::new(field, "must be an object"));
     };
     if let Some(unknown) = members.keys().find(|key| !known.contains(&key.as_str())) {
-        let reason = format!("is unknown here; known are {}", known.join(", "));
+        let meant = match nearest(unknown, known.iter().copied()) {
+            Some(nearest) => format!(", did you mean `{nearest}`?"),
+            None => format!("; known are {}", known.join(", ")),
+        };
+        let reason = format!("is unknown here{meant}");
         return Err(FieldError::new(unknown.as_str(), reason));
     }
     Ok(members)

@@ -10,6 +10,7 @@
 //! - [`CopiesTask`]: goes on with the rewriting of copies that a start finds, or
 //!   that took too long to wait for.
 
+mod before;
 mod bulk;
 mod copies;
 mod entity_tag;
@@ -20,12 +21,13 @@ mod merge_patch;
 mod sensor_form;
 mod service;
 mod site_form;
+mod table;
 
-pub use bulk::BulkOutcome;
+pub use bulk::{BulkError, BulkOutcome};
 pub use copies::{Copies, CopiesTask};
 pub use entity_tag::{Precondition, entity_tag};
 pub use error::{FieldError, RegistryError};
-pub use list::{ListError, ListItem, ListRejection, SensorList};
+pub use list::{ListError, ListItem, ListPart, ListRejection, Place, SensorList};
 pub use merge_patch::merge_patch;
 pub use sensor_form::{SensorForm, shown};
 pub use service::{PutSensor, PutSite, Registry};

@@ -1,9 +1,10 @@
 //! What people say of a sensor, from and to JSON. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::before::Before;
 use super::error::FieldError;
 use super::members::{TEXT_BYTES_MAX, checked_text, keep, object, put, put_retention, text};
 use crate::model::{
@@ -48,6 +49,9 @@ pub struct SensorForm {
     pub attributes: Tags,
     /// How long readings are kept.
     pub retention: Retention,
+    /// Keys of the attributes that people set, where a body that was made from an
+    /// answer says so.
+    pub attributes_set: Option<BTreeSet<Box<str>>>,
 }
 
 impl SensorForm {
@@ -70,6 +74,7 @@ impl SensorForm {
             units: units(members)?,
             site: site(members)?,
             attributes: attributes(members)?,
+            attributes_set: attributes_set(members)?,
             retention: Retention {
                 hours: keep(members, "retention")?,
                 readings: keep(members, "rawRetention")?,
@@ -87,7 +92,21 @@ impl SensorForm {
             site: details.site.as_ref().map(|copy| copy.id.clone()),
             attributes: details.attributes.clone(),
             retention: details.retention,
+            attributes_set: None,
         }
+    }
+
+    /// Leaves to the device what is the device's: an answer shows its tags among
+    /// the attributes, and who sends the answer back with something else changed
+    /// has not set them.
+    pub(super) fn without_tags(mut self, before: &Before) -> Self {
+        if let Some(set) = &self.attributes_set {
+            let attributes = self.attributes.iter();
+            let kept =
+                attributes.filter(|(key, text)| set.contains(*key) || !before.is_tag(key, text));
+            self.attributes = Tags::new(kept);
+        }
+        self
     }
 
     /// What a record is to hold, with the copy of its site.
@@ -141,6 +160,20 @@ pub fn shown(details: &SensorDetails, attributes: &Tags) -> Map<String, Value> {
     }
     members.insert("attributes".into(), labels(attributes).into());
     members
+}
+
+/// A list of keys.
+fn attributes_set(members: &Map<String, Value>) -> Result<Option<BTreeSet<Box<str>>>, FieldError> {
+    let keys = match members.get("attributesSet") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(keys) => keys.as_array(),
+    };
+    let texts = keys.map(|keys| keys.iter().map(|key| key.as_str().map(Box::from)).collect());
+    let reason = "must be a list of keys of attributes, as an answer shows it";
+    texts
+        .flatten()
+        .map(Some)
+        .ok_or_else(|| FieldError::new("attributesSet", reason))
 }
 
 fn labels(tags: &Tags) -> Map<String, Value> {

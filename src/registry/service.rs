@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::before::Before;
 use super::copies::Copies;
 use super::entity_tag::{Precondition, entity_tag};
 use super::error::{FieldError, RegistryError};
 use super::merge_patch::merge_patch;
 use super::sensor_form::SensorForm;
 use super::site_form::SiteForm;
+use crate::buffer::Buffer;
 use crate::ingest::{Admission, SensorCap};
 use crate::model::{SensorDetails, SensorId, Site, SiteCopy, SiteId};
 use crate::retention::RetentionTable;
 use crate::store::{
-    RecordVersion, SensorPut, SitePut, Store, StoreError, StoredSensor, StoredSite, WriteOutcome,
-    WriterId,
+    RecordVersion, SensorPut, SitePut, Store, StoreError, StoredSite, WriteOutcome, WriterId,
 };
 
 /// How often a change is made again that met another one.
@@ -26,6 +27,7 @@ pub(super) const TRIES_MAX: usize = 10;
 #[derive(Debug, Clone)]
 pub struct Registry {
     pub(super) store: Arc<dyn Store>,
+    pub(super) buffer: Arc<Buffer>,
     pub(super) cap: Arc<SensorCap>,
     pub(super) writer: Arc<WriterId>,
     copies: Copies,
@@ -51,16 +53,19 @@ pub struct PutSite {
 }
 
 impl Registry {
-    /// The registry of `store`. New sensors pass `cap`.
+    /// The registry of `store`, beside what `buffer` holds back of it. New sensors
+    /// pass `cap`.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
+        buffer: Arc<Buffer>,
         cap: Arc<SensorCap>,
         writer: WriterId,
         copies: Copies,
     ) -> Self {
         Self {
             store,
+            buffer,
             cap,
             writer: Arc::new(writer),
             copies,
@@ -84,8 +89,10 @@ impl Registry {
         condition: &Precondition,
         form: &SensorForm,
     ) -> Result<PutSensor, RegistryError> {
-        self.change_sensor(id, condition, |_| Ok((form.clone(), Vec::new())))
-            .await
+        self.change_sensor(id, condition, |before| {
+            Ok((form.clone().without_tags(before), Vec::new()))
+        })
+        .await
     }
 
     /// Merges `patch` (RFC 7396) into what was said of a known sensor. An
@@ -100,12 +107,14 @@ impl Registry {
         patch: &Value,
     ) -> Result<PutSensor, RegistryError> {
         let removed = removed_attributes(patch);
-        self.change_sensor(id, condition, |stored| {
-            let stored = stored.ok_or_else(|| RegistryError::Unknown {
-                what: "sensor",
-                id: id.to_string(),
-            })?;
-            let form = SensorForm::of(&stored.details).to_json();
+        self.change_sensor(id, condition, |before| {
+            if !before.is_known() {
+                return Err(RegistryError::Unknown {
+                    what: "sensor",
+                    id: id.to_string(),
+                });
+            }
+            let form = SensorForm::of(&before.details()).to_json();
             let form = SensorForm::read(&merge_patch(form, patch), Some(id))?;
             Ok((form, removed.clone()))
         })
@@ -116,18 +125,21 @@ impl Registry {
         &self,
         id: &SensorId,
         condition: &Precondition,
-        change: impl Fn(Option<&StoredSensor>) -> Result<(SensorForm, Vec<Box<str>>), RegistryError>,
+        change: impl Fn(&Before) -> Result<(SensorForm, Vec<Box<str>>), RegistryError>,
     ) -> Result<PutSensor, RegistryError> {
         for _ in 0..TRIES_MAX {
+            // The buffer first: what goes from there to the store is in one of them.
+            let seen = self.buffer.seen_one(id);
             let stored = self.store.sensors(std::slice::from_ref(id)).await?.pop();
-            let tag = stored.as_ref().map(|stored| entity_tag(stored.version));
+            let before = Before { stored, seen };
+            let tag = before.is_known().then(|| entity_tag(before.version()));
             condition.check(tag.as_deref())?;
-            let (form, attributes_removed) = change(stored.as_ref())?;
+            let (form, attributes_removed) = change(&before)?;
             let site = match &form.site {
                 None => None,
                 Some(site) => Some(self.copy_of(site).await?),
             };
-            let expect = stored.as_ref().and_then(|stored| stored.version);
+            let expect = before.version();
             let put = SensorPut {
                 id: id.clone(),
                 expect,
@@ -136,19 +148,21 @@ impl Registry {
                 attributes_removed,
             };
             let mut admission = Admission::default();
-            if stored.is_none() && !self.cap.admit(id, &mut admission) {
+            if !before.is_known() && !self.cap.admit(id, &mut admission) {
                 return Err(RegistryError::TooManySensors(self.cap.sensors_max()));
             }
             let put_one = self.store.put_sensors(std::slice::from_ref(&put)).await;
             match put_one.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(WriteOutcome::Stored)) => {
                     self.cap.settle(&admission);
-                    let before = stored.as_ref().map(|stored| &stored.details);
+                    // What the device still sends may have been hidden or removed.
+                    self.buffer.retell(id);
+                    let old = before.stored.as_ref().map(|stored| &stored.details);
                     let says = |details: &SensorDetails| {
                         let site = details.site.as_ref().map(|site| site.id.clone());
                         (details.retention, site)
                     };
-                    if before.map(says).unwrap_or_default() != says(&put.details) {
+                    if old.map(says).unwrap_or_default() != says(&put.details) {
                         self.retention.notify();
                     }
                     if let Some(copy) = &put.details.site {
@@ -183,7 +197,9 @@ impl Registry {
     /// was copied is compared once the sensor has it, and rewritten once more.
     pub(super) async fn check_copy(&self, copy: &SiteCopy) -> Result<(), RegistryError> {
         let now = self.store.site(&copy.id).await?;
-        if now.is_some_and(|now| now.version.rev != copy.rev) {
+        let is_stale =
+            |now: &StoredSite| (&now.site.name, &now.site.city) != (&copy.name, &copy.city);
+        if now.as_ref().is_some_and(is_stale) {
             self.change_site(&copy.id, &Precondition::default(), true, |site| {
                 site.map(|stored| stored.site.clone())
                     .ok_or_else(|| RegistryError::UnknownSite(copy.id.clone()))
@@ -291,7 +307,7 @@ impl Registry {
                     let is_rewriting =
                         put.rewrite_copies || stored.is_some_and(|stored| stored.copies.is_some());
                     let copies = match is_rewriting {
-                        true => self.copies.settled(&*self.store, id).await?,
+                        true => self.copies.settled(&*self.store, id).await,
                         false => None,
                     };
                     return Ok(PutSite {

@@ -94,9 +94,11 @@ impl World {
                 ));
             }
         }
-        match expected.len() == self.store.recents().len() {
-            true => Ok(()),
-            false => Err("a sensor with buckets has no record".into()),
+        let recents = self.store.recents();
+        let has_record = |id: &String| recents.iter().any(|(sensor, _)| sensor.as_str() == id);
+        match expected.keys().find(|sensor| !has_record(sensor)) {
+            None => Ok(()),
+            Some(sensor) => Err(format!("I3: {sensor} has buckets and no record")),
         }
     }
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -104,12 +104,21 @@ pub(super) fn record(
     (status, headers, value.to_string()).into_response()
 }
 
-/// 200, or 201 for a record that is new.
-pub(super) fn status_of(is_new: bool) -> StatusCode {
-    match is_new {
-        true => StatusCode::CREATED,
-        false => StatusCode::OK,
+/// A record that was changed, at `uri`: 200, or 201 with `Location` where it is new.
+pub(super) fn changed(
+    is_new: bool,
+    uri: &Uri,
+    version: Option<RecordVersion>,
+    value: &Value,
+) -> Response {
+    if !is_new {
+        return record(StatusCode::OK, version, value);
     }
+    let mut response = record(StatusCode::CREATED, version, value);
+    if let Ok(path) = HeaderValue::from_str(uri.path()) {
+        response.headers_mut().insert(header::LOCATION, path);
+    }
+    response
 }
 
 /// The site that `{id}` of a path names.

@@ -12,9 +12,6 @@ use crate::api::params::Params;
 use crate::api::{ApiState, Problem};
 use crate::registry::{BulkOutcome, ListRejection, SensorList};
 
-/// Rejections that an answer lists.
-const LISTED_MAX: usize = 100;
-
 pub(super) async fn put(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
@@ -40,13 +37,7 @@ pub(super) async fn put(
     let _token = enter(&state)?;
     let bytes_max = state.settings.server.body_bytes_max;
     let bytes = receive(&state, &headers, body, bytes_max).await?;
-    // A large body keeps no other request waiting.
-    let list = tokio::task::spawn_blocking(move || read(&bytes)).await;
-    let list = list.map_err(|_| Problem::unavailable("stopping", "hourglass is stopping"))??;
-    let outcome = state.registry.put_list(list).await?;
-    for sensor in &outcome.sensors {
-        state.buffer.retell(sensor);
-    }
+    let outcome = state.registry.put_list(read(bytes)?).await?;
     Ok(answer(&outcome))
 }
 
@@ -56,18 +47,12 @@ fn answer(outcome: &BulkOutcome) -> Response {
         0 => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::OK,
     };
-    let mut by_code: Map<String, Value> = Map::new();
-    for rejection in &outcome.rejections {
-        let counted = by_code.get(rejection.code).and_then(Value::as_u64);
-        by_code.insert(rejection.code.to_owned(), (counted.unwrap_or(0) + 1).into());
-    }
-    let errors = outcome.rejections.iter().take(LISTED_MAX).map(error);
     let body = json!({
         "created": outcome.created,
         "updated": outcome.updated,
-        "rejected": outcome.rejections.len(),
-        "errors": errors.collect::<Vec<_>>(),
-        "rejectedByCode": by_code,
+        "rejected": outcome.rejected,
+        "errors": outcome.listed.iter().map(error).collect::<Vec<_>>(),
+        "rejectedByCode": outcome.rejected_by_code,
     });
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (status, headers, body.to_string()).into_response()
@@ -75,8 +60,8 @@ fn answer(outcome: &BulkOutcome) -> Response {
 
 fn error(rejection: &ListRejection) -> Value {
     let mut error = Map::new();
-    error.insert("index".into(), rejection.index.into());
-    error.insert("line".into(), rejection.line.into());
+    error.insert("index".into(), rejection.place.index.into());
+    error.insert("line".into(), rejection.place.line.into());
     if let Some(field) = &rejection.field {
         error.insert("field".into(), field.as_str().into());
     }

@@ -2,20 +2,20 @@
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::body::{SitePath, Whole, json as json_body, precondition, record, site, status_of};
+use super::body::{SitePath, Whole, changed, json as json_body, precondition, record, site};
 use crate::api::params::Params;
 use crate::api::{ApiState, Problem};
 use crate::registry::{PutSite, RegistryError, SiteForm};
 use crate::store::{CopiesProgress, StoredSite};
 
 /// Sites on a page where `limit` does not say.
-const LIMIT_DEFAULT: usize = 1000;
+const LIMIT_DEFAULT: usize = 100;
 /// Sites on a page at most.
-const LIMIT_MAX: usize = 10_000;
+const LIMIT_MAX: usize = 1000;
 
 pub(super) async fn list(
     State(state): State<ApiState>,
@@ -56,6 +56,7 @@ pub(super) async fn get(
 pub(super) async fn put(
     State(state): State<ApiState>,
     SitePath(id): SitePath,
+    uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
@@ -65,12 +66,13 @@ pub(super) async fn put(
     let (value, _token) = json_body(&state, &headers, body, Whole::Record).await?;
     let form = SiteForm::read(&value, &id).map_err(RegistryError::from)?;
     let put = state.registry.put_site(&id, &condition, &form).await?;
-    Ok(answer(&put))
+    Ok(answer(&put, &uri))
 }
 
 pub(super) async fn patch(
     State(state): State<ApiState>,
     SitePath(id): SitePath,
+    uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
@@ -79,16 +81,16 @@ pub(super) async fn patch(
     let condition = precondition(&headers)?;
     let (patch, _token) = json_body(&state, &headers, body, Whole::Patch).await?;
     let put = state.registry.patch_site(&id, &condition, &patch).await?;
-    Ok(answer(&put))
+    Ok(answer(&put, &uri))
 }
 
 /// 202 while copies of its sensors are still being rewritten.
-fn answer(put: &PutSite) -> Response {
-    let status = match put.site.copies {
-        Some(_) => StatusCode::ACCEPTED,
-        None => status_of(put.is_new),
-    };
-    record(status, Some(put.site.version), &shown(&put.site))
+fn answer(put: &PutSite, uri: &Uri) -> Response {
+    let mut response = changed(put.is_new, uri, Some(put.site.version), &shown(&put.site));
+    if put.site.copies.is_some() {
+        *response.status_mut() = StatusCode::ACCEPTED;
+    }
+    response
 }
 
 fn shown(stored: &StoredSite) -> Value {

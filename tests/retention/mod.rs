@@ -4,4 +4,5 @@
 mod buffer;
 mod builders;
 mod pass;
+mod start;
 mod turns;

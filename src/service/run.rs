@@ -194,6 +194,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         settings.ingest,
         settings.line_protocol.clone(),
     );
+    let ingest = ingest.with_retention(Arc::clone(&retention));
     let query = Query::new(
         Arc::clone(&buffer),
         Arc::clone(&store),

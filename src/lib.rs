@@ -29,6 +29,7 @@ pub mod sweep;
 
 pub mod store;
 
+pub mod deletion;
 pub mod query;
 
 pub mod ingest;

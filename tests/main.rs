@@ -7,6 +7,7 @@
 mod api;
 mod cases;
 mod cli;
+mod deletion;
 mod docs;
 mod docs_commands;
 mod idempotency;
@@ -23,6 +24,7 @@ mod operation;
 mod pipeline;
 mod query;
 mod reads;
+mod registry;
 mod retention;
 mod store_conformance;
 mod support;

@@ -4,10 +4,11 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
 
 use crate::bucket::Computed;
 use crate::model::{HourStart, MeasureName, Micros, SensorId, Tags};
-use crate::query::{Completeness, Latest, SensorHoursAnswer};
+use crate::query::{Completeness, Latest, SensorHoursAnswer, SiteHour};
 
 /// Says in a header what the JSON says in `complete`.
 const COMPLETE_HEADER: HeaderName = HeaderName::from_static("hourglass-complete");
@@ -36,6 +37,21 @@ impl From<Completeness> for Complete {
 }
 
 impl Complete {
+    /// Whether it misses nothing.
+    pub(super) fn is_complete(self) -> bool {
+        self.complete
+    }
+
+    /// Puts what it says into the object of a body.
+    pub(super) fn put(self, body: &mut Value) {
+        if let Value::Object(members) = body {
+            members.insert("complete".into(), self.complete.into());
+            if let Some(reason) = self.incomplete_reason {
+                members.insert("incompleteReason".into(), reason.into());
+            }
+        }
+    }
+
     /// Sets the header.
     pub(super) fn mark(self, response: &mut Response) {
         let value = if self.complete { "true" } else { "false" };
@@ -153,6 +169,30 @@ impl Serialize for HourBody<'_> {
         map.serialize_entry("hour", &self.hour.start().to_string())?;
         map.serialize_entry("count", &self.computed.count)?;
         map.serialize_entry("measures", &MeasuresBody(self.computed))?;
+        map.end()
+    }
+}
+
+/// An hour of a site.
+#[derive(Debug)]
+pub(super) struct SiteHourBody<'a> {
+    hour: HourStart,
+    total: &'a SiteHour,
+}
+
+impl<'a> From<(&'a HourStart, &'a SiteHour)> for SiteHourBody<'a> {
+    fn from((hour, total): (&'a HourStart, &'a SiteHour)) -> Self {
+        Self { hour: *hour, total }
+    }
+}
+
+impl Serialize for SiteHourBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("hour", &self.hour.start().to_string())?;
+        map.serialize_entry("sensors", &self.total.sensors)?;
+        map.serialize_entry("count", &self.total.computed.count)?;
+        map.serialize_entry("measures", &MeasuresBody(&self.total.computed))?;
         map.end()
     }
 }

@@ -24,6 +24,7 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
             .buffer
             .oldest_pending()
             .map_or(0.0, |since| elapsed.saturating_sub(since).as_secs_f64()),
+        open_deletions: state.buffer.open_deletions() as u64,
         sensors_known: state.ingest.sensor_cap().known() as u64,
         sensors_max: state.ingest.sensor_cap().sensors_max() as u64,
         idempotency_keys: state.keys.remembered() as u64,

@@ -17,11 +17,14 @@ mod openapi;
 mod ops;
 mod params;
 mod problem;
+mod readings_delete;
 mod readings_get;
 mod readings_post;
 mod registry;
 mod router;
+mod sensor_filter;
 mod sensors;
+mod site_hourly;
 mod state;
 
 pub use problem::Problem;

@@ -243,7 +243,11 @@ pub(super) fn instant(key: &str, text: &str, now: Micros) -> Result<Micros, Prob
 
 /// Microseconds of `-24h` and its like.
 fn relative(text: &str) -> Option<i64> {
-    let text = text.strip_prefix('-')?;
+    micros_of_span(text.strip_prefix('-')?)
+}
+
+/// Microseconds of a whole number with its unit (s, m, h, d, w), as `15m`.
+pub(super) fn micros_of_span(text: &str) -> Option<i64> {
     let digits = text.get(..text.len().checked_sub(1)?)?;
     let seconds: i64 = match text.bytes().last()? {
         b's' => 1,

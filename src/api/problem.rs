@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::decode::BodyError;
+use crate::deletion::DeletionError;
 use crate::ingest::IngestError;
 use crate::journal::{AppendError, JournalError};
 use crate::receive::ReceiveError;
@@ -135,6 +136,15 @@ impl From<IngestError> for Problem {
                 "idempotency_answer_unreadable",
                 error.to_string(),
             ),
+        }
+    }
+}
+
+impl From<DeletionError> for Problem {
+    fn from(error: DeletionError) -> Self {
+        match error {
+            DeletionError::TooMany => Self::unavailable("too_many_deletions", error.to_string()),
+            DeletionError::Journal(error) => error.into(),
         }
     }
 }

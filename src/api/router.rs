@@ -13,7 +13,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     ApiState, Problem, conflicts, hourly, idempotency, influx, latest, metrics_page, openapi, ops,
-    readings_get, readings_post, registry, sensors,
+    readings_delete, readings_get, readings_post, registry, sensors, site_hourly,
 };
 use crate::metrics::names;
 
@@ -22,8 +22,13 @@ pub fn router(state: ApiState) -> Router {
     let cors = cors(&state.settings.server.cors_origins);
     let routes = Router::new()
         .route("/v1/readings", post(readings_post::post))
-        .route("/v1/sensors", get(sensors::get))
-        .route("/v1/sensors/{id}/readings", get(readings_get::get))
+        .route("/v1/sensors", get(sensors::list))
+        .route("/v1/sensors/{id}", get(sensors::get))
+        .route("/v1/sites/{id}/hourly", get(site_hourly::get))
+        .route(
+            "/v1/sensors/{id}/readings",
+            get(readings_get::get).delete(readings_delete::delete),
+        )
         .route("/v1/sensors/{id}/hourly", get(hourly::get_one))
         .route("/v1/sensors/{id}/latest", get(latest::get_one))
         .route("/v1/hourly", get(hourly::get_many))

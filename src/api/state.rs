@@ -10,6 +10,7 @@ use crate::apply::Progress;
 use crate::buffer::Buffer;
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::deletion::Deletions;
 use crate::flush::StoreHealth;
 use crate::idempotency::Keys;
 use crate::ingest::Ingest;
@@ -58,6 +59,7 @@ pub struct ApiParts {
     pub keys: Arc<Keys>,
     pub query: Query,
     pub registry: Registry,
+    pub deletions: Deletions,
     pub sweep: Sweep,
     pub buffer: Arc<Buffer>,
     pub journal: Journal,

@@ -5,17 +5,21 @@
 //! the buffer is at its bound the applier waits; senders are then answered as
 //! soon as their batch is durable, and queries say `complete: false`.
 
+mod found_deletions;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::watch;
 
+use found_deletions::FoundDeletions;
+
 use crate::buffer::Buffer;
 use crate::clock::Clock;
 use crate::journal::disk::Disk;
-use crate::journal::tail::{Next, Tail, TailRecord};
-use crate::journal::{LogReader, Record};
+use crate::journal::tail::{Next, Reply, Tail, TailRecord};
+use crate::journal::{FoundDeletion, LogReader, Record};
 use crate::metrics::names;
 
 /// How far the applier is; shared with queries, `/readyz` and the flusher.
@@ -100,6 +104,7 @@ pub struct Applier {
     clock: Arc<dyn Clock>,
     reader: LogReader,
     progress: Arc<Progress>,
+    deletions: FoundDeletions,
 }
 
 /// What one turn of the applier did.
@@ -116,7 +121,8 @@ pub enum Turn {
 }
 
 impl Applier {
-    /// An applier that continues where `progress` stands.
+    /// An applier that continues where `progress` stands, over a journal in which
+    /// the start found `deletions`.
     #[must_use]
     pub fn new(
         tail: Arc<Tail>,
@@ -124,6 +130,7 @@ impl Applier {
         buffer: Arc<Buffer>,
         clock: Arc<dyn Clock>,
         progress: Arc<Progress>,
+        deletions: Vec<FoundDeletion>,
     ) -> Self {
         let reader = LogReader::new(disk, progress.applied_end());
         Self {
@@ -132,6 +139,7 @@ impl Applier {
             clock,
             reader,
             progress,
+            deletions: FoundDeletions(deletions),
         }
     }
 
@@ -178,9 +186,22 @@ impl Applier {
                 Next::Closed => return Ok(Turn::Closed),
             },
         };
-        let Record::Batch {
-            received_at, batch, ..
-        } = &record.record;
+        let (received_at, batch) = match &mut record.record {
+            Record::Batch {
+                received_at, batch, ..
+            } => {
+                // Once: what is held comes back filtered.
+                self.deletions.filter(seq, batch, self.buffer.ledger());
+                (&*received_at, &*batch)
+            }
+            Record::Deletion { sensor, range, .. } => {
+                if !self.deletions.is_done(seq) {
+                    self.buffer.delete(seq, sensor, *range);
+                }
+                return Ok(self.advance(seq, record.reply));
+            }
+            Record::DeletionDone { .. } => return Ok(self.advance(seq, record.reply)),
+        };
         if !self.buffer.has_room_for(batch) {
             // Once: what frees memory wakes the applier again.
             if !self.tail.is_stalled() {
@@ -196,12 +217,16 @@ impl Applier {
         }
         self.buffer
             .apply(seq, *received_at, batch, self.clock.elapsed());
+        Ok(self.advance(seq, record.reply))
+    }
+
+    fn advance(&self, seq: u64, reply: Option<Reply>) -> Turn {
         self.progress.advance(seq + 1);
-        if let Some(reply) = record.reply {
+        if let Some(reply) = reply {
             // A sender that went away needs no answer.
             drop(reply.send(Ok(seq)));
         }
-        Ok(Turn::Applied)
+        Turn::Applied
     }
 }
 

@@ -16,6 +16,7 @@ mod merge;
 mod recent;
 mod sorted;
 mod sum;
+mod without;
 
 pub use check::{Difference, check};
 pub use computed::{Computed, Stats};
@@ -24,3 +25,4 @@ pub use merge::{Conflict, Merge, MergeCounts, MergeOutcome};
 pub use recent::RecentList;
 pub use sorted::join_sorted;
 pub use sum::Sum;
+pub use without::{Rest, without};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bucket::{Conflict, Merge, MergeOutcome};
+use crate::bucket::{Conflict, Element, Merge, MergeOutcome};
 use crate::model::MeasureName;
 use crate::store::{BucketVersion, Expect, StoredBucket};
 
@@ -102,6 +102,11 @@ impl Entry {
             self.pending_since = elapsed;
         }
         self.merge_in(offset, values, origin)
+    }
+
+    /// Takes an element of an older state of this entry over.
+    pub(super) fn keep(&mut self, element: Element<'_>, origin: OriginNumber) {
+        self.merge_in(element.offset, element.values(), origin);
     }
 
     fn merge_in<'m>(

@@ -89,7 +89,9 @@ impl Buffer {
             let shard = lock(shard);
             for (sensor, hours) in &shard.sensors {
                 for (hour, entry) in &hours.hours {
-                    if let Some(reason) = policy.reason(*hour, entry) {
+                    if let Some(reason) = policy.reason(*hour, entry)
+                        && !self.is_blocked(sensor, *hour)
+                    {
                         let key = BucketKey {
                             sensor: sensor.clone(),
                             hour: *hour,
@@ -116,7 +118,9 @@ impl Buffer {
             return None;
         }
         let entry = hours.hours.get_mut(&key.hour)?;
-        if entry.flight.is_some() || entry.pending() == 0 {
+        // Asked again under the lock: a deletion is noted before it purges.
+        if entry.flight.is_some() || entry.pending() == 0 || self.is_blocked(&key.sensor, key.hour)
+        {
             return None;
         }
         let planned = plan(
@@ -152,6 +156,7 @@ impl Buffer {
     /// [`Buffer::take_untold`].
     pub fn confirm(&self, key: &BucketKey, target: BucketVersion) -> bool {
         let mut shard = self.shard(&key.sensor);
+        self.lay_ghost(key, target);
         let Some(hours) = shard.sensors.get_mut(&key.sensor) else {
             return false;
         };
@@ -197,6 +202,7 @@ impl Buffer {
             return;
         }
         let mut shard = self.shard(&key.sensor);
+        self.lay_ghost(key, target);
         let Some(hours) = shard.sensors.get_mut(&key.sensor) else {
             return;
         };
@@ -276,6 +282,7 @@ impl Buffer {
         is_passing: bool,
     ) -> bool {
         let mut shard = self.shard(&key.sensor);
+        self.lay_ghost(key, target);
         let hours = shard.sensors.get_mut(&key.sensor);
         let Some(entry) = hours.and_then(|hours| hours.hours.get_mut(&key.hour)) else {
             return false;

@@ -11,6 +11,7 @@
 //! store, `[stored, flight end)` are being written, the rest is pending.
 
 mod conflicts;
+mod deletion;
 mod entry;
 mod expire;
 mod flushing;
@@ -21,6 +22,7 @@ mod recent;
 mod snapshot;
 
 pub use conflicts::ConflictRecord;
+pub use deletion::OpenDeletion;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use recent::{StaleRecent, Told, Untold};
@@ -41,6 +43,7 @@ use crate::retention::RetentionTable;
 use crate::store::WriterId;
 
 use conflicts::Conflicts;
+use deletion::Deletions;
 use entry::Entry;
 use origins::{Labels, OriginNumber};
 use pins::Pins;
@@ -66,6 +69,10 @@ pub struct Buffer {
     wanted: Notify,
     /// A batch waits for room, however little is pending.
     starved: AtomicBool,
+    deletions: Mutex<Deletions>,
+    /// How many are open: mostly none.
+    open_deletions: AtomicUsize,
+    deletion_wanted: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -93,6 +100,8 @@ pub struct SensorSeen {
     pub last_seen: Micros,
     /// The tags it sent, the newest text of each key.
     pub attributes: Tags,
+    /// Whether the store has `attributes`.
+    pub attributes_told: bool,
 }
 
 /// A reading on its way in.
@@ -135,6 +144,9 @@ impl Buffer {
             freed: Notify::new(),
             wanted: Notify::new(),
             starved: AtomicBool::new(false),
+            deletions: Mutex::default(),
+            open_deletions: AtomicUsize::new(0),
+            deletion_wanted: Notify::new(),
         }
     }
 
@@ -359,6 +371,12 @@ impl Buffer {
         self.settings.bytes_max
     }
 
+    /// Where it counts.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// Newest readings of a sensor that its record keeps.
     #[must_use]
     pub fn recent_readings(&self) -> usize {
@@ -387,10 +405,34 @@ impl Buffer {
         lock(&self.conflicts).newest_first()
     }
 
+    /// When a sensor of the buffer was last heard of, and its attributes.
+    #[must_use]
+    pub fn seen_one(&self, sensor: &SensorId) -> Option<SensorSeen> {
+        let shard = self.shard(sensor);
+        let hours = shard.sensors.get(sensor)?;
+        Some(hours.seen(sensor))
+    }
+
     /// When the sensors of the buffer with an id above `after` were last heard
     /// of, and their attributes, ordered by id.
     #[must_use]
     pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |_| true)
+    }
+
+    /// The same of those of which the store was not told all of it.
+    #[must_use]
+    pub fn seen_untold(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
+        self.seen_where(after, |hours| {
+            !(hours.last_seen_stored && hours.attributes_told())
+        })
+    }
+
+    fn seen_where(
+        &self,
+        after: Option<&SensorId>,
+        is_asked: impl Fn(&SensorHours) -> bool,
+    ) -> Vec<SensorSeen> {
         let mut seen = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
@@ -398,7 +440,7 @@ impl Buffer {
                 shard
                     .sensors
                     .iter()
-                    .filter(|(id, _)| after.is_none_or(|after| *id > after))
+                    .filter(|(id, hours)| after.is_none_or(|after| *id > after) && is_asked(hours))
                     .map(|(id, hours)| hours.seen(id)),
             );
         }
@@ -421,7 +463,12 @@ impl SensorHours {
             sensor: id.clone(),
             last_seen: self.last_seen,
             attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
+            attributes_told: self.attributes_told(),
         }
+    }
+
+    fn attributes_told(&self) -> bool {
+        self.labels.as_ref().is_none_or(|l| !l.is_untold())
     }
 }
 
@@ -432,6 +479,9 @@ impl Shard {
         received_at: Micros,
         bytes: &AtomicUsize,
     ) -> &mut SensorHours {
+        // As precise as every store keeps it: lists that are ordered by it have
+        // one order, wherever it is known.
+        let received_at = received_at.whole_millis();
         // `entry` would clone the id of every reading; most are known.
         if !self.sensors.contains_key(sensor) {
             bytes.fetch_add(SENSOR_BYTES, Relaxed);

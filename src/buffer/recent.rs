@@ -120,6 +120,15 @@ impl Telling {
         self.pins.push(seq);
     }
 
+    /// What is known of them counts no more.
+    pub(super) fn forget(&mut self) {
+        if self.holds_elements() {
+            self.make_stale();
+        } else {
+            self.recent = Recent::Unlearnt;
+        }
+    }
+
     fn make_stale(&mut self) {
         let number = match self.recent {
             Recent::Stale { number } => number + 1,
@@ -132,9 +141,7 @@ impl Telling {
 impl SensorHours {
     /// Whether the store is to be told of anything.
     pub(super) fn is_untold(&self) -> bool {
-        !self.last_seen_stored
-            || self.labels.as_ref().is_some_and(|l| l.is_untold())
-            || self.telling.is_untold()
+        !self.last_seen_stored || !self.attributes_told() || self.telling.is_untold()
     }
 }
 
@@ -315,13 +322,7 @@ impl Buffer {
     /// The newest readings of `sensor` were changed in the store by other means
     /// than telling: what is known of them counts no more.
     pub fn forget_recent(&self, sensor: &SensorId) {
-        self.with_telling(sensor, |telling, _| {
-            if telling.holds_elements() {
-                telling.make_stale();
-            } else {
-                telling.recent = Recent::Unlearnt;
-            }
-        });
+        self.with_telling(sensor, |telling, _| telling.forget());
     }
 
     /// The attributes of `sensor` were changed in the store by other means: its

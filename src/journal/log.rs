@@ -9,7 +9,7 @@ use super::disk::{Disk, DiskFile};
 use super::frame::{self, SEGMENT_HEADER_BYTES};
 use super::record::{KeyedAnswer, RecordError};
 use super::scan::scan;
-use crate::model::Micros;
+use crate::model::{Micros, SensorId, TimeRange};
 
 /// Told of each keyed answer that a log holds: its record's sequence, when it
 /// was received, the answer.
@@ -52,8 +52,24 @@ pub struct Recovered {
     pub records: u64,
     /// Values over all batches.
     pub values: u64,
+    /// Deletions, in their order.
+    pub deletions: Vec<FoundDeletion>,
     /// What was cut from the end.
     pub torn: Option<TornTail>,
+}
+
+/// A deletion that a start found. No reading of a record before it may come back,
+/// whatever is flushed while the journal is replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundDeletion {
+    /// Its sequence.
+    pub seq: u64,
+    /// Of which sensor.
+    pub sensor: SensorId,
+    /// Of which time.
+    pub range: TimeRange,
+    /// Whether the store has done it.
+    pub is_done: bool,
 }
 
 /// An end of the journal that was cut: a write that was under way when the

@@ -29,7 +29,7 @@ mod space;
 pub mod tail;
 mod writer;
 
-pub use log::{AppendError, FoundKeyed, Log, LogError, Recovered, TornTail};
+pub use log::{AppendError, FoundDeletion, FoundKeyed, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};

@@ -6,13 +6,19 @@
 use std::sync::Arc;
 
 use super::bytes::{Input, Malformed, put_text, put_varint, unzigzag, zigzag};
-use crate::model::{Batch, MeasureName, Micros, Origin, SensorId};
+use crate::model::{Batch, MeasureName, Micros, Origin, SensorId, TimeRange};
 
 const KIND_BATCH: u8 = 1;
 /// Readings and nothing else.
 const BATCH_VERSION: u8 = 1;
 /// With a keyed answer, origins, or both.
 const BATCH_VERSION_KEYED: u8 = 2;
+
+/// Readings of a sensor that go.
+const KIND_DELETION: u8 = 2;
+/// A deletion that the store has done.
+const KIND_DELETION_DONE: u8 = 3;
+const DELETION_VERSION: u8 = 1;
 
 /// Bytes of the digest of a body: SHA-256.
 pub const DIGEST_BYTES: usize = 32;
@@ -48,6 +54,21 @@ pub enum Record {
         /// The answer to give again, where the request had a key.
         keyed: Option<Box<KeyedAnswer>>,
     },
+    /// Readings of a sensor are deleted: those of records before this one, and
+    /// those that the store has.
+    Deletion {
+        /// When it was asked for.
+        received_at: Micros,
+        /// Of which sensor.
+        sensor: SensorId,
+        /// Of which time.
+        range: TimeRange,
+    },
+    /// The store has done a deletion: it is not done again.
+    DeletionDone {
+        /// Its sequence.
+        deletion: u64,
+    },
 }
 
 /// Why a record cannot be read.
@@ -65,7 +86,7 @@ pub enum RecordError {
         version: u8,
     },
     /// The bytes are not what the kind says.
-    #[error("a batch record is malformed: {0}")]
+    #[error("a record is malformed: {0}")]
     Malformed(&'static str),
 }
 
@@ -85,7 +106,41 @@ impl Record {
                 batch,
                 keyed,
             } => encode_batch(*received_at, batch, keyed.as_deref()),
+            Self::Deletion {
+                received_at,
+                sensor,
+                range,
+            } => {
+                let mut out = vec![KIND_DELETION, DELETION_VERSION];
+                for instant in [received_at, &range.from, &range.to] {
+                    out.extend(instant.get().to_le_bytes());
+                }
+                put_text(&mut out, sensor.as_str());
+                out
+            }
+            Self::DeletionDone { deletion } => {
+                let mut out = vec![KIND_DELETION_DONE, DELETION_VERSION];
+                put_varint(&mut out, *deletion);
+                out
+            }
         }
+    }
+
+    /// Its readings, where it has any.
+    #[must_use]
+    pub fn batch(&self) -> Option<&Batch> {
+        match self {
+            Self::Batch { batch, .. } => Some(batch),
+            Self::Deletion { .. } | Self::DeletionDone { .. } => None,
+        }
+    }
+
+    /// Its readings and their values, in numbers.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64) {
+        self.batch().map_or((0, 0), |batch| {
+            (batch.len() as u64, batch.value_count() as u64)
+        })
     }
 
     /// Reads what [`Record::encode`] wrote.
@@ -98,6 +153,12 @@ impl Record {
         match (kind, version) {
             (KIND_BATCH, BATCH_VERSION) => decode_batch(&mut input, false),
             (KIND_BATCH, BATCH_VERSION_KEYED) => decode_batch(&mut input, true),
+            (KIND_DELETION, DELETION_VERSION) => decode_deletion(&mut input),
+            (KIND_DELETION_DONE, DELETION_VERSION) => {
+                let deletion = input.varint()?;
+                ended(&input)?;
+                Ok(Self::DeletionDone { deletion })
+            }
             _ => Err(RecordError::Unknown { kind, version }),
         }
     }
@@ -209,6 +270,29 @@ fn decode_batch(input: &mut Input<'_>, is_keyed: bool) -> Result<Record, RecordE
         batch,
         keyed,
     })
+}
+
+fn decode_deletion(input: &mut Input<'_>) -> Result<Record, RecordError> {
+    let malformed = RecordError::Malformed;
+    let mut instant = || {
+        let micros = input.i64()?;
+        Micros::new(micros).map_err(|_| malformed("instant out of range"))
+    };
+    let (received_at, from, to) = (instant()?, instant()?, instant()?);
+    let sensor = SensorId::new(input.text()?).map_err(|_| malformed("sensor id"))?;
+    ended(input)?;
+    Ok(Record::Deletion {
+        received_at,
+        sensor,
+        range: TimeRange { from, to },
+    })
+}
+
+fn ended(input: &Input<'_>) -> Result<(), RecordError> {
+    match input.is_empty() {
+        true => Ok(()),
+        false => Err(RecordError::Malformed("length")),
+    }
 }
 
 fn put_keyed(out: &mut Vec<u8>, keyed: &KeyedAnswer) {
@@ -325,6 +409,31 @@ mod tests {
             prop_assert_eq!(format!("{:?}", &read), format!("{:?}", &record));
             for cut in 0..bytes.len() {
                 prop_assert!(Record::decode(&bytes[..cut]).is_err());
+            }
+        }
+
+        #[test]
+        fn a_deletion_comes_back(
+            sensor in "[^\\p{Cc}]{1,9}",
+            instants: [i32; 3],
+            deletion: u64,
+        ) {
+            let Ok(sensor) = SensorId::new(&sensor) else {
+                return Ok(());
+            };
+            let [received_at, from, to] =
+                instants.map(|at| Micros::new(i64::from(at) * 1_000_000).unwrap());
+            let range = TimeRange { from, to };
+            for record in [
+                Record::Deletion { received_at, sensor, range },
+                Record::DeletionDone { deletion },
+            ] {
+                let bytes = record.encode();
+                prop_assert_eq!(&Record::decode(&bytes).unwrap(), &record);
+                for cut in 0..bytes.len() {
+                    prop_assert!(Record::decode(&bytes[..cut]).is_err());
+                }
+                prop_assert!(Record::decode(&[&bytes[..], &[0]].concat()).is_err());
             }
         }
 

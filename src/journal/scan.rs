@@ -3,7 +3,7 @@
 
 use super::disk::Disk;
 use super::frame::{self, SEGMENT_HEADER_BYTES};
-use super::log::{FoundKeyed, LogError, Recovered, Segment, TornTail, failed};
+use super::log::{FoundDeletion, FoundKeyed, LogError, Recovered, Segment, TornTail, failed};
 use super::record::Record;
 
 /// Checks one segment and counts what it holds. `None` where a start was cut
@@ -92,15 +92,28 @@ pub(super) fn scan(
                 offset: at as u64,
                 source,
             })?;
-            let Record::Batch {
-                received_at,
-                batch,
-                keyed,
-            } = record;
-            if let Some(keyed) = keyed {
-                found(segment.end_seq, received_at, keyed);
+            recovered.values += record.counts().1;
+            match record {
+                Record::Batch {
+                    received_at,
+                    keyed: Some(keyed),
+                    ..
+                } => found(segment.end_seq, received_at, keyed),
+                Record::Batch { keyed: None, .. } => {}
+                Record::Deletion { sensor, range, .. } => {
+                    recovered.deletions.push(FoundDeletion {
+                        seq: segment.end_seq,
+                        sensor,
+                        range,
+                        is_done: false,
+                    });
+                }
+                Record::DeletionDone { deletion } => {
+                    for found in &mut recovered.deletions {
+                        found.is_done |= found.seq == deletion;
+                    }
+                }
             }
-            recovered.values += batch.value_count() as u64;
             recovered.records += 1;
             recovered.first_seq.get_or_insert(segment.end_seq);
             segment.end_seq += 1;

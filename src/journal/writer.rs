@@ -16,7 +16,7 @@ use super::{
 };
 use crate::config::JournalSettings;
 use crate::metrics::{Ledger, names};
-use crate::model::Micros;
+use crate::model::{Batch, Micros};
 
 /// Told of every keyed answer that is durable, with its record's sequence and
 /// when it was received, in order of sequence: first of those that the start
@@ -359,8 +359,7 @@ impl Writer {
         commands.close();
         while let Some(command) = commands.blocking_recv() {
             if let Command::Append(append) = command {
-                let Record::Batch { batch, .. } = &append.record;
-                self.ledger.refuse_items(batch.len() as u64);
+                self.ledger.refuse_items(append.record.counts().0);
             }
         }
     }
@@ -386,10 +385,11 @@ impl Writer {
                         encoded: _,
                     } = append;
                     drop(reservation);
-                    let Record::Batch { batch, .. } = &record;
-                    ledger.accept(batch.len() as u64, batch.value_count() as u64);
+                    let (items, values) = record.counts();
+                    ledger.accept(items, values);
                     // A record of no readings takes room too.
-                    let bytes = size_of::<TailRecord>() + batch.bytes();
+                    let bytes = record.batch().map_or(0, Batch::bytes);
+                    let bytes = size_of::<TailRecord>() + bytes;
                     let tail_record = TailRecord {
                         seq,
                         record,
@@ -402,8 +402,7 @@ impl Writer {
             Err(error) => {
                 self.refuse(&error);
                 for append in group {
-                    let Record::Batch { batch, .. } = &append.record;
-                    self.ledger.refuse_items(batch.len() as u64);
+                    self.ledger.refuse_items(append.record.counts().0);
                     drop(append.reservation);
                     // A sender that went away needs no answer.
                     drop(append.reply.send(Err(error.clone())));
@@ -416,10 +415,11 @@ impl Writer {
     /// behind the journal needs them.
     fn tell_keyed(&self, group: &mut [Append], first: u64) {
         for (append, seq) in group.iter_mut().zip(first..) {
-            let Record::Batch {
+            if let Record::Batch {
                 received_at, keyed, ..
-            } = &mut append.record;
-            if let Some(keyed) = keyed.take() {
+            } = &mut append.record
+                && let Some(keyed) = keyed.take()
+            {
                 (self.watch)(seq, *received_at, keyed);
             }
         }

@@ -27,6 +27,8 @@ pub struct Gauges {
     pub applier_lag_records: u64,
     /// Age of the oldest unflushed reading, seconds since receipt.
     pub oldest_unflushed_seconds: f64,
+    /// Deletions that the store has not done.
+    pub open_deletions: u64,
     /// Distinct sensors known to the cap.
     pub sensors_known: u64,
     /// The cap on distinct sensors.
@@ -99,6 +101,10 @@ pub fn describe() {
             "Values refused because their instant has another one",
         ),
         (
+            "hourglass_values_deleted_total",
+            "Values deleted before the store had them",
+        ),
+        (
             "hourglass_values_conflict_other_origin_total",
             "Of the conflicts, values that came under another measurement or other tags",
         ),
@@ -163,6 +169,11 @@ pub fn describe() {
             "Buckets that queries loaded with their readings, for late data",
         ),
         (
+            names::DELETIONS_TOTAL,
+            "Deletions of readings that the store has done",
+        ),
+        (names::DELETED_READINGS_TOTAL, "Readings that were deleted"),
+        (
             names::REGISTRY_COPY_BATCHES_TOTAL,
             "Batches of sensors whose copy of their site was looked at and rewritten",
         ),
@@ -185,6 +196,8 @@ pub fn describe() {
         names::FLUSH_SET_ASIDE_TOTAL,
         names::RECENT_MADE_ANEW_TOTAL,
         names::QUERY_COLD_LOADS_TOTAL,
+        names::DELETIONS_TOTAL,
+        names::DELETED_READINGS_TOTAL,
         names::REGISTRY_COPY_BATCHES_TOTAL,
         names::IDEMPOTENT_REPLAYS_TOTAL,
         names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
@@ -232,6 +245,14 @@ pub fn describe() {
         (
             names::REGISTRY_SITES_REWRITING,
             "Sites whose copies are being rewritten",
+        ),
+        (
+            "hourglass_deletions_open",
+            "Deletions that the store has not done",
+        ),
+        (
+            names::SENSORS_SILENT,
+            "Sensors not heard of for registry.silent_after",
         ),
         ("hourglass_sensors", "Distinct sensors known"),
         ("hourglass_sensors_max", "Cap on distinct sensors"),
@@ -297,6 +318,7 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     counter!("hourglass_values_stored_total").absolute(s.stored_values);
     counter!("hourglass_values_duplicate_total").absolute(s.duplicate_values);
     counter!("hourglass_values_conflict_total").absolute(s.conflict_values);
+    counter!("hourglass_values_deleted_total").absolute(s.deleted_values);
     counter!("hourglass_values_expired_total").absolute(s.expired_values);
     counter!("hourglass_values_conflict_other_origin_total")
         .absolute(ledger.conflicts_of_two_origins());
@@ -327,6 +349,7 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
     gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));
     gauge!("hourglass_oldest_unflushed_seconds").set(gauges.oldest_unflushed_seconds);
+    gauge!("hourglass_deletions_open").set(gauges.open_deletions as f64);
     gauge!("hourglass_sensors").set(whole(gauges.sensors_known));
     gauge!("hourglass_sensors_max").set(whole(gauges.sensors_max));
     gauge!("hourglass_idempotency_keys").set(whole(gauges.idempotency_keys));

@@ -59,6 +59,7 @@ pub struct Ledger {
     stored_values: AtomicU64,
     duplicate_values: AtomicU64,
     conflict_values: AtomicU64,
+    deleted_values: AtomicU64,
     /// Values that passed retention before they were stored.
     expired_values: AtomicU64,
     /// Values durable in the journal and not yet applied to the buffer.
@@ -74,7 +75,8 @@ pub struct Ledger {
 /// The ledger at one moment. At rest,
 /// `received = accepted + rejected + refused` in items (refused: answered 503
 /// because the journal failed under them), and in values
-/// `accepted + recovered = stored + duplicates + conflicts + expired + pending`.
+/// `accepted + recovered = stored + duplicates + conflicts + expired + deleted +
+/// pending`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     missing_docs,
@@ -90,6 +92,7 @@ pub struct LedgerSnapshot {
     pub stored_values: u64,
     pub duplicate_values: u64,
     pub conflict_values: u64,
+    pub deleted_values: u64,
     pub expired_values: u64,
     pub pending_values: u64,
 }
@@ -103,6 +106,7 @@ impl LedgerSnapshot {
                 == self.stored_values
                     + self.duplicate_values
                     + self.conflict_values
+                    + self.deleted_values
                     + self.expired_values
                     + self.pending_values
     }
@@ -178,6 +182,11 @@ impl Ledger {
         self.attributes_refused.fetch_add(tags, Relaxed);
     }
 
+    /// Values that were deleted before the store had them.
+    pub fn delete(&self, values: u64) {
+        self.deleted_values.fetch_add(values, Relaxed);
+    }
+
     /// Values the store confirmed.
     pub fn store(&self, values: u64) {
         self.stored_values.fetch_add(values, Relaxed);
@@ -239,6 +248,7 @@ impl Ledger {
             stored_values: self.stored_values.load(Relaxed),
             duplicate_values: self.duplicate_values.load(Relaxed),
             conflict_values: self.conflict_values.load(Relaxed),
+            deleted_values: self.deleted_values.load(Relaxed),
             expired_values: self.expired_values.load(Relaxed),
             pending_values: self.backlog() + buffered_values,
         }

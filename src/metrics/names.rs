@@ -23,6 +23,12 @@ pub const RECENT_MADE_ANEW_TOTAL: &str = "hourglass_recent_made_anew_total";
 /// Buckets that a query loaded with their readings because the buffer held
 /// late data for them.
 pub const QUERY_COLD_LOADS_TOTAL: &str = "hourglass_query_cold_loads_total";
+/// Sensors not heard of for `registry.silent_after`.
+pub const SENSORS_SILENT: &str = "hourglass_sensors_silent";
+/// Deletions of readings that the store has done.
+pub const DELETIONS_TOTAL: &str = "hourglass_deletions_total";
+/// Readings that were deleted, in the store or before they came there.
+pub const DELETED_READINGS_TOTAL: &str = "hourglass_deleted_readings_total";
 /// Batches of sensors whose copy of their site was looked at and rewritten.
 pub const REGISTRY_COPY_BATCHES_TOTAL: &str = "hourglass_registry_copy_batches_total";
 /// Sites whose copies are being rewritten by the task.

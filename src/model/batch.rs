@@ -1,5 +1,6 @@
 //! Many readings as columns: what a decoder yields and the journal holds.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{MeasureName, Micros, Origin, SensorId};
@@ -90,6 +91,29 @@ impl Batch {
         let end = self.ends.last().map_or(0, |end| *end as usize);
         self.measure_of.truncate(end);
         self.values.truncate(end);
+    }
+
+    /// The batch without the readings that `keep` is false for: itself where it
+    /// keeps all.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(ReadingRef<'_>) -> bool) -> Cow<'_, Self> {
+        if self.readings().all(&keep) {
+            return Cow::Borrowed(self);
+        }
+        let mut kept = Self {
+            sensors: self.sensors.clone(),
+            measures: self.measures.clone(),
+            origins: self.origins.clone(),
+            ..Self::default()
+        };
+        for reading in self.readings().filter(|reading| keep(*reading)) {
+            for (measure, value) in reading.indexed_values() {
+                kept.push_value(measure, value);
+            }
+            let (sensor, origin) = (reading.sensor_index(), reading.origin_index());
+            kept.finish_reading_from(sensor, reading.at(), origin);
+        }
+        Cow::Owned(kept)
     }
 
     /// Number of readings.
@@ -237,5 +261,10 @@ mod tests {
             ]
         );
         assert_eq!((batch.len(), batch.value_count()), (2, 3));
+
+        assert!(matches!(batch.filtered(|_| true), Cow::Borrowed(_)));
+        let late = batch.filtered(|reading| reading.at().get() > 5);
+        assert_eq!((late.len(), late.value_count()), (1, 2));
+        assert_eq!(late.readings().next().unwrap().at().get(), 7);
     }
 }

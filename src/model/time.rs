@@ -59,6 +59,12 @@ impl Micros {
         Self(self.0.saturating_add(micros)).clamp(Self::MIN, Self::MAX)
     }
 
+    /// This instant without what exceeds whole milliseconds.
+    #[must_use]
+    pub fn whole_millis(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(1000))
+    }
+
     /// Microseconds from `earlier` to this instant.
     #[must_use]
     pub fn since(self, earlier: Self) -> i64 {

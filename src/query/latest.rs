@@ -1,10 +1,12 @@
-//! The newest reading of sensors.
+//! The newest reading of sensors: from the newest readings in their records, one
+//! small document each; from their newest buckets only where a record has none.
 
 use std::collections::BTreeMap;
 
 use super::{Completeness, Query, unless_away};
-use crate::bucket::{Elements, join_sorted};
-use crate::model::{HourStart, MeasureName, Micros, SensorId, TimeRange};
+use crate::bucket::RecentList;
+use crate::flush::newest_readings;
+use crate::model::{MeasureName, Micros, RecentReading, SensorId};
 use crate::store::StoreError;
 
 /// A newest reading.
@@ -26,71 +28,61 @@ pub struct LatestAnswer {
 }
 
 impl Query {
-    /// The newest reading of each of `sensors`.
+    /// The newest reading of each of `sensors` (distinct).
     ///
     /// # Errors
     /// What the store says, unless it is away.
     pub async fn latest(&self, sensors: &[SensorId]) -> Result<LatestAnswer, StoreError> {
         let mut completeness = self.completeness();
-        let all = TimeRange::ALL.hours();
-        let mut candidates: BTreeMap<&SensorId, Vec<(HourStart, Elements)>> = BTreeMap::new();
-        for sensor in sensors {
-            // Of the buffer only the newest hour can hold the newest reading.
-            let newest = self.buffer.snapshot(sensor, all).pop();
-            if let Some(hour) = newest {
-                let flight = hour.flight.map(|flight| flight.elements);
-                let lists = candidates.entry(sensor).or_default();
-                lists.extend(flight.map(|elements| (hour.hour, elements)));
-                lists.push((hour.hour, hour.pending));
-            }
-        }
-        match unless_away(self.store.newest(sensors).await)? {
-            Some(buckets) => {
-                for bucket in buckets {
-                    let Some(sensor) = sensors.iter().find(|s| **s == bucket.key.sensor) else {
-                        continue;
-                    };
-                    // The store's value of an instant comes before the buffer's.
-                    let parts = bucket.parts.into_iter();
-                    let hour = bucket.key.hour;
-                    let lists = candidates.entry(sensor).or_default();
-                    lists.splice(0..0, parts.map(|part| (hour, part.elements)));
-                }
-            }
+        // Before the records are read: what moves there in between is in both.
+        let buffered: Vec<Vec<RecentReading>> = sensors
+            .iter()
+            .map(|sensor| self.buffer.recent_candidates(sensor))
+            .collect();
+        let stored = match unless_away(self.stored_newest(sensors).await)? {
+            Some(stored) => stored,
             None => {
                 completeness = Completeness::StoreAway;
-                for sensor in sensors {
-                    let held = self.buffer.held(sensor, all);
-                    candidates.insert(sensor, held);
-                }
+                BTreeMap::new()
             }
-        }
-        let sensors = sensors.iter().map(|sensor| {
-            let latest = candidates.get(sensor).and_then(|lists| newest(lists));
+        };
+        let latest = |(sensor, buffered): (&SensorId, Vec<RecentReading>)| {
+            let mut newest = RecentList::new(1);
+            if let Some(stored) = stored.get(sensor) {
+                newest.extend(stored);
+            }
+            newest.extend(&buffered);
+            let newest = newest.readings().pop();
+            let latest = newest.map(|RecentReading { at, values }| Latest { at, values });
             (sensor.clone(), latest)
-        });
+        };
+        let sensors = sensors.iter().zip(buffered).map(latest).collect();
         Ok(LatestAnswer {
             completeness,
-            sensors: sensors.collect(),
+            sensors,
         })
     }
-}
 
-fn newest(lists: &[(HourStart, Elements)]) -> Option<Latest> {
-    let hour = lists
-        .iter()
-        .filter(|(_, elements)| !elements.is_empty())
-        .map(|(hour, _)| *hour)
-        .max()?;
-    let of_hour: Vec<&Elements> = lists
-        .iter()
-        .filter(|(h, _)| *h == hour)
-        .map(|(_, elements)| elements)
-        .collect();
-    let joined = join_sorted(&of_hour);
-    let last = joined.get(joined.len().checked_sub(1)?);
-    Some(Latest {
-        at: hour.at(last.offset),
-        values: last.values().map(|(m, v)| (m.clone(), v)).collect(),
-    })
+    /// The newest readings that the store has, at least one of each sensor that
+    /// has any.
+    async fn stored_newest(
+        &self,
+        sensors: &[SensorId],
+    ) -> Result<BTreeMap<SensorId, Vec<RecentReading>>, StoreError> {
+        let records = self.store.sensors(sensors).await?;
+        let mut newest = BTreeMap::new();
+        // An older hourglass made these, or only people know them.
+        let mut without = Vec::new();
+        for record in records {
+            match record.recent.version {
+                Some(_) => {
+                    newest.insert(record.id, record.recent.readings);
+                }
+                None => without.push(record.id),
+            }
+        }
+        let readings = newest_readings(&*self.store, &without, 1).await?;
+        newest.extend(without.into_iter().zip(readings));
+        Ok(newest)
+    }
 }

@@ -8,13 +8,18 @@
 
 mod hourly;
 mod latest;
+mod overlay;
 mod readings;
+mod sensor;
 mod sensors;
+mod site_hourly;
 
 pub use hourly::{HourlyAnswer, SensorHoursAnswer};
 pub use latest::{Latest, LatestAnswer};
 pub use readings::{HourOfReadings, ReadingsAnswer, ReadingsQuery};
+pub use sensor::SensorAnswer;
 pub use sensors::SensorsAnswer;
+pub use site_hourly::{SiteHour, SiteHourlyAnswer};
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ mod known_sensors;
 mod recorder;
 mod run;
 mod signal;
+mod silence;
 mod stores;
 mod udp;
 

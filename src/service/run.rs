@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::known_sensors::learn_known_sensors;
+use super::silence::count_silent;
 use super::udp::{self, Udp};
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
@@ -16,6 +17,7 @@ use crate::apply::{Applier, Progress};
 use crate::buffer::Buffer;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
+use crate::deletion::{DeletionTask, Deletions};
 use crate::flush::{Flusher, FlusherParts, StoreHealth, low_water};
 use crate::idempotency::{Saver, SaverThread};
 use crate::ingest::Ingest;
@@ -96,6 +98,8 @@ struct Running {
     flusher: JoinHandle<()>,
     sensors: JoinHandle<()>,
     copies: JoinHandle<()>,
+    silence: JoinHandle<()>,
+    deletion: JoinHandle<()>,
     sweeper: JoinHandle<()>,
     http: JoinHandle<()>,
     udp: Udp,
@@ -121,6 +125,8 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
+        _ = &mut running.deletion => Some(ServiceError::Died("deletion of readings")),
+        _ = &mut running.silence => Some(ServiceError::Died("count of silent sensors")),
         _ = &mut running.copies => Some(ServiceError::Died("rewriting of copies")),
         _ = &mut running.sweeper => Some(ServiceError::Died("passes of retention")),
         () = running.saver.ended() => Some(ServiceError::Died("log of idempotency keys")),
@@ -172,6 +178,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&buffer),
         Arc::clone(&clock),
         Arc::clone(&progress),
+        recovered.deletions,
     );
     let health = Arc::new(StoreHealth::default());
     let flusher = Flusher::new(
@@ -200,6 +207,14 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&progress),
     );
+    let deletions = Deletions::new(journal.clone(), Arc::clone(&buffer));
+    let deletion_task = DeletionTask::new(
+        deletions.clone(),
+        Arc::clone(&buffer),
+        Arc::clone(&store),
+        WriterId::new(rand::random()),
+        settings.flush,
+    );
     let copies = Copies::new(settings.registry.copies_batch);
     let copies_task = CopiesTask::new(copies.clone(), Arc::clone(&store));
     let registry = Registry::new(
@@ -223,6 +238,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         keys,
         query,
         registry,
+        deletions,
         sweep,
         buffer,
         journal,
@@ -251,6 +267,13 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&parts.health),
     ));
     let copies = tokio::spawn(copies_task.run());
+    let silence = tokio::spawn(count_silent(
+        Arc::clone(&store),
+        Arc::clone(&parts.buffer),
+        Arc::clone(&parts.clock),
+        parts.settings.registry.silent_after,
+    ));
+    let deletion = tokio::spawn(deletion_task.run());
     let sweeper = tokio::spawn(sweeper.run());
     let flusher = tokio::spawn(flusher.run(stop_flusher.clone(), deadline.clone()));
     let routes = router(Arc::new(parts.clone()));
@@ -278,6 +301,8 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         flusher,
         sensors,
         copies,
+        silence,
+        deletion,
         sweeper,
         http,
         udp,
@@ -363,11 +388,14 @@ impl Running {
         );
         self.sensors.abort();
         self.copies.abort();
+        self.silence.abort();
         self.sweeper.abort();
         self.stop_flusher.cancel();
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");
         }
+        // It notes its end in the journal, which is still there.
+        self.deletion.abort();
         self.saver.finish().await;
         let low_water = low_water(&self.parts.progress, &self.parts.buffer);
         let low_water = self.parts.keys.hold(low_water);

@@ -89,7 +89,8 @@ pub struct SensorPut {
     pub target: RecordVersion,
     /// All of it. Attributes that people set before and that are not here are
     /// removed; tags that the sensor sends stay, those told at this moment too,
-    /// but for keys that people set.
+    /// but for keys that people set. Beyond
+    /// [`ATTRIBUTES_MAX`](crate::model::ATTRIBUTES_MAX) the last tags by key go.
     pub details: SensorDetails,
     /// Keys of further attributes that are removed.
     pub attributes_removed: Vec<Box<str>>,

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use hourglass::model::{HourStart, SensorId, Tags};
+use hourglass::model::{HourStart, Retention, SensorId, Site, SiteId, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
-use hourglass::store::{SensorTold, Store};
+use hourglass::store::{RecordVersion, SensorTold, SitePut, Store};
 use mongodb::bson::Document;
 
 use super::{quoted, read};
@@ -31,7 +31,7 @@ fn documented() -> BTreeSet<String> {
 async fn every_index_there_is_stands_in_the_table_with_its_query() {
     let database = TestDatabase::new().await;
     let store = MongoStore::connect(&database.uri(), MongoSettings::default()).unwrap();
-    // The first call makes `buckets`, the first sensor makes `sensors`.
+    // The first call makes `buckets` and `sensors`, the first site makes `sites`.
     let seen = SensorTold {
         sensor: SensorId::new("S1").unwrap(),
         last_seen: Some(HourStart::from_hours(1).start()),
@@ -39,6 +39,23 @@ async fn every_index_there_is_stands_in_the_table_with_its_query() {
         recent: None,
     };
     store.touch(&[seen]).await.unwrap();
+    let site = SitePut {
+        site: Site {
+            id: SiteId::new("plant").unwrap(),
+            name: None,
+            city: None,
+            address: None,
+            position: None,
+            contacts: Vec::new(),
+            time_zone: None,
+            notes: None,
+            retention: Retention::default(),
+        },
+        expect: None,
+        target: RecordVersion { rev: 1, by: 1 },
+        rewrite_copies: false,
+    };
+    store.put_site(&site).await.unwrap();
 
     let database = database.open().await;
     let mut created = BTreeSet::new();

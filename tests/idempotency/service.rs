@@ -60,6 +60,7 @@ impl Service {
             Arc::clone(&buffer),
             Arc::clone(&clock),
             progress,
+            Vec::new(),
         );
         tokio::spawn(applier.run());
         let ingest = Ingest::new(

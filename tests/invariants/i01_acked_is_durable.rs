@@ -47,7 +47,10 @@ fn recoverable(disk: SimDisk, setup: Setup) -> Result<BTreeSet<Identity>, String
     let first = recovered.first_seq.unwrap_or(recovered.end_seq);
     let mut reader = LogReader::new(disk, first);
     for seq in first..recovered.end_seq {
-        let Record::Batch { batch, .. } = reader.read(seq).map_err(|e| e.to_string())?;
+        let record = reader.read(seq).map_err(|e| e.to_string())?;
+        let Record::Batch { batch, .. } = record else {
+            continue;
+        };
         for reading in batch.readings() {
             let (sensor, at) = (reading.sensor().as_str(), reading.at().get());
             let measures = reading.values();

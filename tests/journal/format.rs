@@ -58,7 +58,9 @@ fn records_of_version_2() -> [Record; 3] {
         }))
     };
     let received_at = Micros::new(NOON + 7).unwrap();
-    let Record::Batch { batch, .. } = record(RECORDS[0]);
+    let Record::Batch { batch, .. } = record(RECORDS[0]) else {
+        panic!("it is a batch");
+    };
     let mut with_origins = Batch::default();
     let sensor = with_origins.add_sensor(SensorId::new("d1").unwrap());
     let usage = with_origins.add_measure(MeasureName::new("usage").unwrap());

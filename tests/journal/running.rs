@@ -53,6 +53,7 @@ impl Running {
             Arc::clone(&buffer),
             clock,
             Arc::clone(&progress),
+            Vec::new(),
         );
         Self {
             journal,

@@ -13,7 +13,7 @@ use hourglass::journal::disk::Disk;
 use hourglass::journal::tail::{Tail, TailRecord};
 use hourglass::journal::{AppendError, Log, Record, Recovered, Space};
 use hourglass::metrics::Ledger;
-use hourglass::model::Micros;
+use hourglass::model::{Batch, Micros};
 use hourglass::query::Query;
 use hourglass::store::Store;
 use hourglass::store::WriterId;
@@ -139,6 +139,7 @@ impl Process {
             Arc::clone(&buffer),
             Arc::clone(clock) as Arc<dyn Clock>,
             Arc::clone(&progress),
+            recovered.deletions.clone(),
         );
         let query = Query::new(
             Arc::clone(&buffer),
@@ -193,13 +194,12 @@ impl Process {
             Ok(first) => {
                 let mut durable = Vec::new();
                 for (record, seq) in records.zip(first..) {
-                    let Record::Batch { batch, .. } = &record;
-                    let (items, values) = (batch.len() as u64, batch.value_count() as u64);
+                    let (items, values) = record.counts();
                     self.ledger.accept(items, values);
                     let (reply, answer) = oneshot::channel();
                     self.waiting.insert(seq, answer);
                     let reply = Some(reply);
-                    let bytes = batch.bytes();
+                    let bytes = record.batch().map_or(0, Batch::bytes);
                     durable.push((TailRecord { seq, record, reply }, bytes));
                 }
                 self.tail.push(durable.into_iter());
@@ -207,8 +207,7 @@ impl Process {
             }
             Err(error) => {
                 for record in records {
-                    let Record::Batch { batch, .. } = record;
-                    self.ledger.refuse_items(batch.len() as u64);
+                    self.ledger.refuse_items(record.counts().0);
                 }
                 Err(error)
             }

@@ -40,6 +40,7 @@ impl Parts {
             Arc::clone(&buffer),
             Arc::new(ManualClock::new(now())),
             Arc::clone(&progress),
+            Vec::new(),
         );
         Self {
             disk,
@@ -60,7 +61,9 @@ impl Parts {
             records.iter().map(|_| oneshot::channel()).unzip();
         let durable = records.iter().zip(first..).zip(replies);
         self.tail.push(durable.map(|((record, seq), reply)| {
-            let Record::Batch { batch, .. } = record;
+            let Record::Batch { batch, .. } = record else {
+                panic!("it is a batch");
+            };
             let bytes = batch.bytes();
             let record = TailRecord {
                 seq,
@@ -111,7 +114,9 @@ fn is_waiting(answer: &mut Answer) -> bool {
 
 #[test]
 fn an_applier_that_falls_behind_reads_from_disk_and_keeps_the_order() {
-    let Record::Batch { batch, .. } = rival(0);
+    let Record::Batch { batch, .. } = rival(0) else {
+        panic!("it is a batch");
+    };
     for fitting in 1..5 {
         let mut parts = Parts::new(batch.bytes() * fitting, 1 << 20);
         let mut next = 0;

@@ -193,6 +193,7 @@ impl Pipeline {
             Arc::clone(&buffer),
             Arc::clone(&clock) as Arc<dyn Clock>,
             Arc::clone(&progress),
+            Vec::new(),
         );
         Self {
             journal,

@@ -1,6 +1,7 @@
 //! From the journal to the store, part by part: the tail and the applier, the
 //! buffer's bound, the journal's low-water mark, what the flusher takes when,
-//! and what it does when the store fails for some.
+//! what it does when the store fails for some, and
+//! lists of sensors in between.
 
 mod applier;
 mod buffer;
@@ -10,3 +11,4 @@ mod flusher;
 mod labels;
 mod low_water;
 mod rounds;
+mod sensor_lists;

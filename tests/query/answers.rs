@@ -5,12 +5,6 @@ use serde_json::{Value, json};
 
 use crate::support::eventually::eventually;
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
-
-/// A service's place on each kind of store.
-pub(super) async fn each_store() -> [Site; 2] {
-    [Site::embedded().await, Site::mongodb().await]
-}
 
 /// Posts readings that must all be accepted.
 pub(super) async fn post(hourglass: &Hourglass, readings: &Value) {

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::answers::{at, each_store, flushed, from_now, get};
+use super::answers::{at, flushed, from_now, get};
 use crate::support::eventually::eventually;
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
+use crate::support::site::{Site, each_store};
 
 async fn post(hourglass: &Hourglass, lines: &str) {
     let (status, answer) = hourglass.post_as("text/plain", lines.to_owned()).await;

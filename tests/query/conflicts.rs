@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::answers::{at, each_store, expect_problem, flushed, get, post};
+use super::answers::{at, expect_problem, flushed, get, post};
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
+use crate::support::site::{Site, each_store};
 
 async fn conflicts(hourglass: &Hourglass) -> Vec<Value> {
     let (status, answer) = hourglass.get("/v1/conflicts").await;

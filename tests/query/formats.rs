@@ -3,9 +3,9 @@
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::json;
 
-use super::answers::{each_store, expect_problem, flushed, post};
+use super::answers::{expect_problem, flushed, post};
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
+use crate::support::site::{Site, each_store};
 
 const PATH: &str = "/v1/sensors/S%2F1/readings";
 

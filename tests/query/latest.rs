@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::answers::{at, each_store, flushed, from_now, get, post};
+use super::answers::{at, flushed, from_now, get, post};
+use crate::support::site::each_store;
 
 #[tokio::test]
 async fn the_newest_is_that_of_the_latest_instant_not_of_the_latest_arrival() {

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::answers::{at, each_store, expect_problem, flushed, from_now, get, post};
+use super::answers::{at, expect_problem, flushed, from_now, get, post};
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
+use crate::support::site::{Site, each_store};
 
 const RANGE: &str = "from=2026-05-01T10:00:00Z&to=2026-05-01T13:00:00Z";
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::answers::{at, each_store, flushed, get, post, readings};
-use crate::support::site::Site;
+use super::answers::{at, flushed, get, post, readings};
+use crate::support::site::{Site, each_store};
 
 #[tokio::test]
 async fn only_the_measures_asked_for_come_back() {

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::answers::{at, each_store, flushed, from_now, get, instants, post, readings};
+use super::answers::{at, flushed, from_now, get, instants, post, readings};
 use crate::support::hourglass::Hourglass;
-use crate::support::site::Site;
+use crate::support::site::{Site, each_store};
 
 /// Follows `next` to the end: the pages.
 async fn pages(hourglass: &Hourglass, path: &str) -> Vec<Value> {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::answers::{at, each_store, flushed, from_now, get, instants, post};
-use crate::support::site::Site;
+use super::answers::{at, flushed, from_now, get, instants, post};
+use crate::support::site::{Site, each_store};
 
 #[tokio::test]
 async fn a_range_takes_its_beginning_and_leaves_its_end() {

@@ -60,6 +60,17 @@ impl Start {
         self
     }
 
+    /// Has its store verified, which must find nothing; no process may have an
+    /// embedded one open.
+    pub(crate) fn verify(&self) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hourglass"));
+        command.arg("verify").arg("--data-dir").arg(&self.data_dir);
+        let output = command.args(&self.arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complained = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}{complained}");
+    }
+
     /// The command, not yet started, logging JSON to standard error.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hourglass"));
@@ -105,6 +116,13 @@ impl Start {
             lines,
         }
     }
+}
+
+/// One on a data directory of its own, with the embedded store.
+pub(crate) fn alone() -> (tempfile::TempDir, Hourglass) {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path()).start();
+    (dir, hourglass)
 }
 
 fn listen_address(lines: &Receiver<String>) -> Option<String> {

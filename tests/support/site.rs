@@ -15,6 +15,11 @@ pub(crate) struct Site {
     database: Option<TestDatabase>,
 }
 
+/// A service's place on each kind of store.
+pub(crate) async fn each_store() -> [Site; 2] {
+    [Site::embedded().await, Site::mongodb().await]
+}
+
 impl Site {
     /// On the embedded store.
     pub(crate) async fn embedded() -> Self {

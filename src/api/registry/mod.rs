@@ -5,6 +5,8 @@ mod bulk;
 mod sensors;
 mod sites;
 
+pub(super) use body::{SitePath, site};
+
 use axum::Router;
 use axum::routing::{get, put};
 

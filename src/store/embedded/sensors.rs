@@ -94,7 +94,9 @@ impl Database {
                 || set.get(key).is_some()
                 || put.attributes_removed.iter().any(|gone| **gone == *key)
         };
+        let room = ATTRIBUTES_MAX.saturating_sub(set.len());
         let stays = new.attributes.iter().filter(|(key, _)| !goes(key));
+        let stays = stays.take(room);
         new.attributes = Tags::new(stays.chain(set.iter()));
         new.version = Some(put.target);
         // The copy may have been rewritten since the caller read it.

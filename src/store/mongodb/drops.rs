@@ -1,14 +1,13 @@
 //! Whole hours that go, or their readings, by ranges of the index.
 
+use ::mongodb::bson::raw::cstr;
 use ::mongodb::bson::{RawDocumentBuf, rawdoc};
 
 use super::connection::Connection;
 use super::document::hour_date;
-use super::edit::delete;
 use super::indexes::{BUCKETS, SENSORS, hours_index};
 use super::newest::{bounds_key, bounds_of};
-use super::reply::UpdateReply;
-use super::statement::update_command;
+use super::plain::{delete, update};
 use crate::model::{HourStart, SensorId};
 use crate::store::{SensorHoursRange, StoreError};
 
@@ -54,10 +53,7 @@ pub(super) async fn drop_hours(
     let statements: Vec<_> = ranges
         .map(|range| rawdoc! { "q": hours(range), "limit": 0 })
         .collect();
-    if statements.is_empty() {
-        return Ok(0);
-    }
-    delete(connection, statements).await
+    delete(connection, BUCKETS, statements).await
 }
 
 /// Drops the readings of these hours, then notes how far in the sensors.
@@ -67,15 +63,9 @@ pub(super) async fn drop_readings(
     by: i64,
 ) -> Result<u64, StoreError> {
     let ranges: Vec<&SensorHoursRange> = ranges.iter().filter(|r| !r.hours.is_empty()).collect();
-    if ranges.is_empty() {
-        return Ok(0);
-    }
     let drops = ranges.iter().map(|range| {
         let mut with_readings = hours(range);
-        with_readings.append(
-            ::mongodb::bson::raw::cstr!("readings"),
-            rawdoc! { "$exists": true },
-        );
+        with_readings.append(cstr!("readings"), rawdoc! { "$exists": true });
         rawdoc! {
             "q": with_readings,
             "u": {
@@ -86,7 +76,7 @@ pub(super) async fn drop_readings(
             "multi": true,
         }
     });
-    let dropped = update(connection, BUCKETS, drops).await?;
+    let dropped = update(connection, BUCKETS, drops.collect()).await?;
     let notes = ranges.iter().map(|range| {
         rawdoc! {
             "q": { "_id": range.sensor.as_str() },
@@ -94,24 +84,6 @@ pub(super) async fn drop_readings(
             "upsert": true,
         }
     });
-    update(connection, SENSORS, notes).await?;
+    update(connection, SENSORS, notes.collect()).await?;
     Ok(dropped)
-}
-
-/// Runs statements as one command; how many documents matched.
-async fn update(
-    connection: &Connection,
-    collection: &str,
-    statements: impl IntoIterator<Item = RawDocumentBuf>,
-) -> Result<u64, StoreError> {
-    let ready = connection.ready().await?;
-    let command = update_command(collection, statements);
-    let reply = connection
-        .bounded(ready.database.run_raw_command(command))
-        .await?;
-    let mut reply = UpdateReply::read(&reply)?;
-    match reply.failed.pop_first() {
-        Some((_, error)) => Err(error),
-        None => Ok(reply.matched() as u64),
-    }
 }

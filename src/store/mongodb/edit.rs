@@ -5,10 +5,9 @@ use ::mongodb::bson::{RawDocumentBuf, doc, rawdoc};
 
 use super::connection::Connection;
 use super::document::{part_id, readings, set_fields};
-use super::failure::{corrupt, refused, unavailable};
+use super::failure::{corrupt, refused};
 use super::indexes::BUCKETS;
-use super::reply::UpdateReply;
-use super::sensor_document::integer;
+use super::plain::{delete, update};
 use super::statement;
 use crate::bucket::{Computed, Elements};
 use crate::model::{BucketKey, sum_field};
@@ -98,15 +97,8 @@ pub(super) async fn replace(
     if !stray.is_empty() {
         change.append(cstr!("$unset"), stray);
     }
-    let command = statement::update_command(BUCKETS, [statement::edit(key, expected, change)]);
-    let reply = connection
-        .bounded(ready.database.run_raw_command(command))
-        .await?;
-    let mut reply = UpdateReply::read(&reply)?;
-    match reply.failed.pop_first() {
-        Some((_, error)) => Err(error),
-        None => Ok(reply.matched() == 1),
-    }
+    let statement = statement::edit(key, expected, change);
+    Ok(update(connection, BUCKETS, vec![statement]).await? == 1)
 }
 
 /// Removes a part that has the version `expected`; whether it did.
@@ -115,36 +107,6 @@ async fn remove(
     key: &BucketKey,
     expected: BucketVersion,
 ) -> Result<bool, StoreError> {
-    let removed = delete(
-        connection,
-        [rawdoc! { "q": statement::part(key, expected), "limit": 1 }],
-    );
-    Ok(removed.await? == 1)
-}
-
-/// Runs a `delete` command on buckets; how many documents went.
-pub(super) async fn delete(
-    connection: &Connection,
-    statements: impl IntoIterator<Item = RawDocumentBuf>,
-) -> Result<u64, StoreError> {
-    let ready = connection.ready().await?;
-    let deletes: ::mongodb::bson::RawArrayBuf = statements.into_iter().collect();
-    let command = rawdoc! {
-        "delete": BUCKETS,
-        "deletes": deletes,
-        "ordered": false,
-        "writeConcern": { "w": "majority", "j": true },
-    };
-    let reply = connection
-        .bounded(ready.database.run_raw_command(command))
-        .await?;
-    // Failed statements and concerns are told in the form of an update's reply.
-    let mut told = UpdateReply::read(&reply)?;
-    if let Some((_, error)) = told.failed.pop_first() {
-        return Err(error);
-    }
-    let removed = reply.get("n").and_then(integer);
-    removed
-        .and_then(|removed| u64::try_from(removed).ok())
-        .ok_or_else(|| unavailable("it did not say how many documents went"))
+    let statement = rawdoc! { "q": statement::part(key, expected), "limit": 1 };
+    Ok(delete(connection, BUCKETS, vec![statement]).await? == 1)
 }

@@ -68,12 +68,13 @@ pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Res
             return Err(error);
         }
     }
-    let buckets: Collection<Document> = database.collection(BUCKETS);
-    let index = IndexModel::builder().keys(hours_index()).build();
-    buckets.create_index(index).await?;
-    let sensors: Collection<Document> = database.collection(SENSORS);
-    let indexes = [attributes_index(), site_index(), seen_index()];
-    let indexes = indexes.map(|keys| IndexModel::builder().keys(keys).build());
-    sensors.create_indexes(indexes).await?;
+    let of_sensors = vec![attributes_index(), site_index(), seen_index()];
+    for (collection, indexes) in [(BUCKETS, vec![hours_index()]), (SENSORS, of_sensors)] {
+        let collection: Collection<Document> = database.collection(collection);
+        let indexes = indexes
+            .into_iter()
+            .map(|keys| IndexModel::builder().keys(keys).build());
+        collection.create_indexes(indexes).await?;
+    }
     Ok(())
 }

@@ -17,6 +17,7 @@
 
 mod attributes;
 mod connection;
+mod copies;
 mod decode;
 mod document;
 mod drops;
@@ -25,6 +26,7 @@ mod failure;
 mod fenced;
 mod indexes;
 mod newest;
+mod plain;
 mod read;
 mod repair;
 mod reply;
@@ -34,6 +36,7 @@ mod sensors_find;
 mod sensors_put;
 mod sensors_told;
 mod settings;
+mod site_document;
 mod sites;
 mod statement;
 mod store;

@@ -88,9 +88,9 @@ pub(super) fn retention(retention: Retention) -> Option<Document> {
     (!document.is_empty()).then_some(document)
 }
 
-/// What people say of a sensor, but for its attributes; `None` where they say
-/// nothing.
-pub(super) fn details(details: &SensorDetails) -> [(&'static str, Option<Bson>); 5] {
+/// What people say of a sensor, but for its site and its attributes; `None` where
+/// they say nothing.
+pub(super) fn details(details: &SensorDetails) -> [(&'static str, Option<Bson>); 4] {
     let text = |text: &Option<Box<str>>| text.as_deref().map(Bson::from);
     let units: Document = details
         .units
@@ -101,13 +101,6 @@ pub(super) fn details(details: &SensorDetails) -> [(&'static str, Option<Bson>);
         ("name", text(&details.name)),
         ("model", text(&details.model)),
         ("units", (!units.is_empty()).then(|| Bson::from(units))),
-        (
-            "site",
-            details
-                .site
-                .as_ref()
-                .map(|copy| Bson::from(site_copy(copy))),
-        ),
         ("retention", retention(details.retention).map(Bson::from)),
     ]
 }

@@ -109,17 +109,24 @@ fn query(filter: &SensorFilter, after: Option<&SensorCursor>) -> (Document, Docu
         }
         return (query, doc! { "_id": 1 });
     };
-    let mut seen = doc! { "$lt": ceiling(since) };
-    if let Some(after) = after {
-        let last = date(after.last_seen.unwrap_or(Micros::MIN));
-        seen.insert("$gte", last);
-        let behind = vec![
-            doc! { "lastSeen": { "$gt": last } },
-            doc! { "_id": { "$gt": after.id.as_str() } },
-        ];
-        query.insert("$or", behind);
+    let end = ceiling(since);
+    match after {
+        None => {
+            query.insert("lastSeen", doc! { "$lt": end });
+        }
+        // Two ranges of the index, one behind the other. A condition beside one
+        // range would walk again over all that were heard of in one moment: many,
+        // where one body brings readings of many sensors.
+        Some(after) => {
+            let last = date(after.last_seen.unwrap_or(Micros::MIN));
+            let of_the_moment = doc! { "$gte": last, "$lte": last, "$lt": end };
+            let behind = vec![
+                doc! { "lastSeen": of_the_moment, "_id": { "$gt": after.id.as_str() } },
+                doc! { "lastSeen": { "$gt": last, "$lt": end } },
+            ];
+            query.insert("$or", behind);
+        }
     }
-    query.insert("lastSeen", seen);
     (query, doc! { "lastSeen": 1, "_id": 1 })
 }
 

@@ -5,9 +5,11 @@ use ::mongodb::bson::{RawArrayBuf, RawBson, RawDocumentBuf, rawdoc};
 
 use super::attributes::replaced;
 use super::connection::Connection;
+use super::failure::corrupt;
 use super::fenced::{Fence, Records, Statement};
 use super::indexes::SENSORS;
-use super::sensor_document::details;
+use super::sensor_document::{details, site_copy};
+use crate::model::SiteCopy;
 use crate::store::{SensorPut, StoreError, WriteOutcome};
 
 const DETAILS: Records = Records {
@@ -40,13 +42,16 @@ fn statement(put: &SensorPut) -> Result<Statement, StoreError> {
         match value {
             // Of texts of people a literal, or one with a `$` would be a path.
             Some(value) => {
-                let value = RawBson::try_from(value).map_err(|error| {
-                    super::failure::corrupt(format!("sensor {id:?}"), error.to_string())
-                })?;
+                let value = RawBson::try_from(value)
+                    .map_err(|error| corrupt(format!("sensor {id:?}"), error.to_string()))?;
                 set.append(name, rawdoc! { "$literal": value });
             }
             None => set.append(name, "$$REMOVE"),
         }
+    }
+    match &put.details.site {
+        Some(copy) => set.append(cstr!("site"), newest_copy(copy)?),
+        None => set.append(cstr!("site"), "$$REMOVE"),
     }
     set.append(
         cstr!("attrs"),
@@ -67,5 +72,17 @@ fn statement(put: &SensorPut) -> Result<Statement, StoreError> {
             "u": [{ "$set": set }],
             "upsert": put.expect.is_none(),
         },
+    })
+}
+
+/// The copy of a site, or the one that is there where it is of a later version of
+/// the same site: it may have been rewritten since the caller read it.
+fn newest_copy(copy: &SiteCopy) -> Result<RawDocumentBuf, StoreError> {
+    let given = RawDocumentBuf::try_from(&site_copy(copy))
+        .map_err(|error| corrupt(format!("a copy of site {:?}", copy.id), error.to_string()))?;
+    let is_same = rawdoc! { "$eq": ["$site.id", { "$literal": copy.id.as_str() }] };
+    let is_newer = rawdoc! { "$gt": ["$site.rev", { "$literal": copy.rev }] };
+    Ok(rawdoc! {
+        "$cond": [{ "$and": [is_same, is_newer] }, "$site", { "$literal": given }],
     })
 }

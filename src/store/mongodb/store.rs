@@ -10,8 +10,8 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use super::connection::Connection;
 use super::document::hour_date;
 use super::{
-    MongoSettings, NAME, drops, edit, newest, read, repair, scan, sensors_find, sensors_put,
-    sensors_told, sites, write,
+    MongoSettings, NAME, copies, drops, edit, newest, read, repair, scan, sensors_find,
+    sensors_put, sensors_told, sites, write,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
@@ -150,7 +150,7 @@ impl Store for MongoStore {
         site: &SiteId,
         limit: usize,
     ) -> Result<Option<CopiesProgress>, StoreError> {
-        sites::rewrite_copies(&self.connection, site, limit).await
+        copies::rewrite_copies(&self.connection, site, limit).await
     }
 
     async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {

@@ -3,28 +3,37 @@
 mod attributes;
 mod awkward;
 mod concurrent;
+mod copies;
 mod draft;
 mod drops;
 mod edits;
 mod fences;
+mod filters;
 mod hours;
 mod parts;
+mod put_sensors;
 mod recent;
+mod records;
 mod registry;
 mod scans;
+mod sites;
 mod writes;
 
 pub(crate) use attributes::*;
 pub(crate) use awkward::*;
 pub(crate) use concurrent::*;
+pub(crate) use copies::*;
 pub(crate) use drops::*;
 pub(crate) use edits::*;
 pub(crate) use fences::*;
+pub(crate) use filters::*;
 pub(crate) use hours::*;
 pub(crate) use parts::*;
+pub(crate) use put_sensors::*;
 pub(crate) use recent::*;
 pub(crate) use registry::*;
 pub(crate) use scans::*;
+pub(crate) use sites::*;
 pub(crate) use writes::*;
 
 /// Makes one test of each claim. A claim that is missing here is dead code, so
@@ -71,6 +80,28 @@ macro_rules! for_every_claim {
             attributes_of_any_text_come_back_and_survive_reopening
             at_64_attributes_known_ones_are_updated_and_new_ones_not_taken
             tellers_of_different_keys_lose_none
+            // what people say of sensors
+            what_people_put_comes_back_and_survives_reopening
+            a_put_replaces_what_was_said_and_leaves_what_was_sent
+            a_put_is_fenced_by_the_version_of_its_record
+            of_many_who_put_one_sensor_none_loses_what_others_said
+            at_64_attributes_those_that_people_set_stay
+            a_put_never_takes_a_newer_copy_of_its_site_back
+            // lists of sensors
+            lists_hold_what_passes_their_filter_in_their_order
+            silent_sensors_are_counted_as_they_are_listed
+            an_attribute_answers_as_text_and_as_number
+            a_list_goes_on_behind_a_sensor_that_is_not_there_any_more
+            // sites
+            a_site_comes_back_as_it_was_put_and_survives_reopening
+            sites_are_paged_by_id
+            a_site_is_fenced_by_its_version
+            a_site_notes_that_its_copies_are_to_be_rewritten
+            // copies of sites
+            copies_are_rewritten_in_steps_to_the_end
+            a_newer_copy_is_never_overwritten
+            a_site_that_changes_meanwhile_is_rewritten_from_the_start
+            copies_are_true_in_the_end_whoever_rewrites_them
             // edits
             an_edit_replaces_the_readings_of_its_version_only
             an_edit_that_leaves_nothing_keeps_the_bucket

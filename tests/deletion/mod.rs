@@ -1,0 +1,4 @@
+//! Deletion of readings over real sockets, on both stores.
+
+mod readings;
+mod restarts;

@@ -101,6 +101,7 @@ impl Registry {
                 }
             };
             self.cap.settle(&admission);
+            self.retention.notify();
             open = Vec::new();
             for ((put, put_item), put_outcome) in puts.iter().zip(put_items).zip(outcomes) {
                 match put_outcome {

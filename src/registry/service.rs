@@ -12,7 +12,8 @@ use super::merge_patch::merge_patch;
 use super::sensor_form::SensorForm;
 use super::site_form::SiteForm;
 use crate::ingest::{Admission, SensorCap};
-use crate::model::{SensorId, Site, SiteCopy, SiteId};
+use crate::model::{SensorDetails, SensorId, Site, SiteCopy, SiteId};
+use crate::retention::RetentionTable;
 use crate::store::{
     RecordVersion, SensorPut, SitePut, Store, StoreError, StoredSensor, StoredSite, WriteOutcome,
     WriterId,
@@ -28,6 +29,7 @@ pub struct Registry {
     pub(super) cap: Arc<SensorCap>,
     pub(super) writer: Arc<WriterId>,
     copies: Copies,
+    pub(super) retention: Arc<RetentionTable>,
 }
 
 /// A sensor that was put.
@@ -62,7 +64,14 @@ impl Registry {
             cap,
             writer: Arc::new(writer),
             copies,
+            retention: Arc::default(),
         }
+    }
+
+    /// The same, waking whoever keeps `retention` where a change may concern it.
+    #[must_use]
+    pub fn with_retention(self, retention: Arc<RetentionTable>) -> Self {
+        Self { retention, ..self }
     }
 
     /// Puts what `form` says in place of what was said of `id`.
@@ -134,6 +143,14 @@ impl Registry {
             match put_one.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(WriteOutcome::Stored)) => {
                     self.cap.settle(&admission);
+                    let before = stored.as_ref().map(|stored| &stored.details);
+                    let says = |details: &SensorDetails| {
+                        let site = details.site.as_ref().map(|site| site.id.clone());
+                        (details.retention, site)
+                    };
+                    if before.map(says).unwrap_or_default() != says(&put.details) {
+                        self.retention.notify();
+                    }
                     if let Some(copy) = &put.details.site {
                         self.check_copy(copy).await?;
                     }
@@ -267,6 +284,10 @@ impl Registry {
             };
             match self.store.put_site(&put).await? {
                 WriteOutcome::Stored => {
+                    let before = stored.as_ref().map(|stored| stored.site.retention);
+                    if before.unwrap_or_default() != put.site.retention {
+                        self.retention.notify();
+                    }
                     let is_rewriting =
                         put.rewrite_copies || stored.is_some_and(|stored| stored.copies.is_some());
                     let copies = match is_rewriting {

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::{Cutoffs, Keeps};
 use crate::config::RetentionSettings;
-use crate::model::{HourStart, Keep, Micros, Retention, SensorId};
+use crate::model::{HourStart, Micros, Retention, SensorId};
 
 const SHARDS: usize = 16;
 
@@ -48,10 +48,12 @@ impl RetentionTable {
     /// [`RetentionTable::bind_setting`].
     #[must_use]
     pub fn new(settings: &RetentionSettings, now: Micros) -> Self {
+        let setting = Keeps::from(settings);
         let table = Self {
-            setting: Keeps::from(settings),
+            setting,
             is_limited: AtomicBool::new(false),
-            is_binding: AtomicBool::new(false),
+            // One that keeps everything binds nobody.
+            is_binding: AtomicBool::new(setting.is_forever()),
             hours: AtomicI32::new(HourStart::MIN.hours()),
             readings: AtomicI32::new(HourStart::MIN.hours()),
             hasher: RandomState::new(),
@@ -88,8 +90,7 @@ impl RetentionTable {
         let cutoffs = self.setting.cutoffs(now);
         self.hours.store(cutoffs.hours.hours(), Relaxed);
         self.readings.store(cutoffs.readings.hours(), Relaxed);
-        let is_finite = |keep: Keep| keep != Keep::Forever;
-        if is_finite(self.setting.hours) || is_finite(self.setting.readings) {
+        if !self.setting.is_forever() {
             self.is_limited.store(true, Relaxed);
         }
     }
@@ -181,6 +182,7 @@ impl RetentionTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Keep;
 
     const HOUR: i64 = 3_600_000_000;
 

@@ -223,6 +223,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         WriterId::new(rand::random()),
         copies,
     );
+    let registry = registry.with_retention(Arc::clone(&retention));
     let sweep = Sweep::new(PassParts {
         store: Arc::clone(&store),
         buffer: Arc::clone(&buffer),

@@ -3,6 +3,10 @@
 
 mod buffer;
 mod builders;
+mod door;
+mod kills;
 mod pass;
+mod preview;
+mod service;
 mod start;
 mod turns;

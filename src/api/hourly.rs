@@ -48,6 +48,19 @@ pub(super) async fn get_many(
 ) -> Result<Response, Problem> {
     let params = Params::read(query.as_deref(), &["sensor", "from", "to"])?;
     let sensors = params.sensors(state.settings.query.sensors_max)?;
+    let hours = hours_of_many(&state, &params)?;
+    check_span(&state, sensors.len(), hours)?;
+    let answer = state.query.hourly(&sensors, hours).await?;
+    let complete = Complete::from(answer.completeness);
+    let body = ManyBody {
+        sensors: answer.sensors.iter().map(HoursBody::from).collect(),
+        complete,
+    };
+    Ok(json(&body, complete))
+}
+
+/// The range of a request for many sensors, which must begin somewhere.
+pub(super) fn hours_of_many(state: &ApiState, params: &Params) -> Result<HourRange, Problem> {
     if params.one("from")?.is_none() {
         return Err(Problem::parameter(
             "say `from` when asking for many sensors: ?from=-24h",
@@ -60,15 +73,7 @@ pub(super) async fn get_many(
         i64::try_from(state.settings.ingest.max_future.as_micros()).unwrap_or(i64::MAX),
     );
     range.to = range.to.min(end.saturating_add(1)).max(range.from);
-    let hours = range.hours();
-    check_span(&state, sensors.len(), hours)?;
-    let answer = state.query.hourly(&sensors, hours).await?;
-    let complete = Complete::from(answer.completeness);
-    let body = ManyBody {
-        sensors: answer.sensors.iter().map(HoursBody::from).collect(),
-        complete,
-    };
-    Ok(json(&body, complete))
+    Ok(range.hours())
 }
 
 fn check_span(state: &ApiState, sensors: usize, hours: HourRange) -> Result<(), Problem> {

@@ -1,14 +1,15 @@
 //! `GET /v1/sites/{id}/hourly`.
 
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 
 use super::answers::{Complete, SiteHourBody, json};
+use super::hourly::hours_of_many;
 use super::params::Params;
 use super::registry::SitePath;
 use super::{ApiState, Problem};
+use crate::registry::RegistryError;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,13 +27,10 @@ pub(super) async fn get(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let params = Params::read(query.as_deref(), &["from", "to"])?;
-    let hours = params.range(state.clock.now())?.hours();
+    let hours = hours_of_many(&state, &params)?;
     if state.registry.site(&site).await?.is_none() {
-        return Err(Problem::new(
-            StatusCode::NOT_FOUND,
-            "unknown_site",
-            format!("there is no site `{site}`"),
-        ));
+        let (what, id) = ("site", site.to_string());
+        return Err(RegistryError::Unknown { what, id }.into());
     }
     let hours_max = state.settings.query.hours_max;
     let of_range = i64::from(hours.to.hours()) - i64::from(hours.from.hours());
@@ -41,8 +39,8 @@ pub(super) async fn get(
     let sensors = state.query.sensors_of_site(&site, sensors_max).await?;
     if sensors.len() > sensors_max {
         return Err(Problem::parameter(format!(
-            "the site has more sensors than the {sensors_max} that a range of {of_range} hours \
-             may have (query.hours_max, {hours_max} hours of sensors); ask for a shorter range"
+            "more than {sensors_max} sensors over {of_range} hours are more hours than \
+             {hours_max} (query.hours_max); ask for a shorter range"
         )));
     }
     let answer = state.query.site_hourly(&sensors, hours).await?;

@@ -28,7 +28,6 @@ impl Buffer {
                 in_flight = in_flight.or(Some(hour));
             }
         }
-        self.freed.notify_waiters();
         in_flight
     }
 
@@ -83,6 +82,7 @@ impl Buffer {
         }
         self.forget(entry);
         hours.hours.remove(&hour);
+        self.freed.notify_waiters();
         true
     }
 }

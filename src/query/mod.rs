@@ -12,6 +12,7 @@ mod overlay;
 mod readings;
 mod sensor;
 mod sensors;
+mod silent;
 mod site_hourly;
 
 pub use hourly::{HourlyAnswer, SensorHoursAnswer};

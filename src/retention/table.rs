@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tokio::sync::Notify;
 
 use super::{Cutoffs, Keeps};
 use crate::config::RetentionSettings;
-use crate::model::{HourStart, Keep, Micros, Retention, SensorId};
+use crate::model::{HourStart, Micros, Retention, SensorId};
 
 const SHARDS: usize = 16;
 
@@ -20,6 +23,8 @@ pub struct RetentionTable {
     setting: Keeps,
     /// Whether there is any cutoff at all: else nobody looks further.
     is_limited: AtomicBool,
+    /// Whether the setting binds sensors of which the table says nothing.
+    is_binding: AtomicBool,
     /// Of the setting, in hours since the epoch.
     hours: AtomicI32,
     readings: AtomicI32,
@@ -39,12 +44,16 @@ impl Default for RetentionTable {
 }
 
 impl RetentionTable {
-    /// The table of the settings alone, at `now`.
+    /// The table of the settings alone, at `now`. It binds nobody yet, see
+    /// [`RetentionTable::bind_setting`].
     #[must_use]
     pub fn new(settings: &RetentionSettings, now: Micros) -> Self {
+        let setting = Keeps::from(settings);
         let table = Self {
-            setting: Keeps::from(settings),
+            setting,
             is_limited: AtomicBool::new(false),
+            // One that keeps everything binds nobody.
+            is_binding: AtomicBool::new(setting.is_forever()),
             hours: AtomicI32::new(HourStart::MIN.hours()),
             readings: AtomicI32::new(HourStart::MIN.hours()),
             hasher: RandomState::new(),
@@ -61,13 +70,27 @@ impl RetentionTable {
         self.setting
     }
 
+    /// Every sensor was looked at: from now on the setting binds those that were
+    /// not set. Before that any sensor may be kept for longer, and what a start
+    /// finds in the journal must not expire by a rule that is not its own.
+    pub fn bind_setting(&self) {
+        // What was set before is seen by whoever sees this: readers of the
+        // others take their locks after it.
+        self.is_binding.store(true, Release);
+    }
+
+    /// Whether [`RetentionTable::bind_setting`] was called.
+    #[must_use]
+    pub fn is_binding(&self) -> bool {
+        self.is_binding.load(Acquire)
+    }
+
     /// Moves the cutoffs of the setting to `now`.
     pub fn refresh(&self, now: Micros) {
         let cutoffs = self.setting.cutoffs(now);
         self.hours.store(cutoffs.hours.hours(), Relaxed);
         self.readings.store(cutoffs.readings.hours(), Relaxed);
-        let is_finite = |keep: Keep| keep != Keep::Forever;
-        if is_finite(self.setting.hours) || is_finite(self.setting.readings) {
+        if !self.setting.is_forever() {
             self.is_limited.store(true, Relaxed);
         }
     }
@@ -106,12 +129,18 @@ impl RetentionTable {
         if !self.is_limited.load(Relaxed) {
             return Cutoffs::NONE;
         }
+        // Before the others are looked at: one that is set in between counts.
+        let is_binding = self.is_binding();
         let hash = self.hash(sensor);
         let other = self.read(hash).get(&hash).copied();
-        other.unwrap_or_else(|| Cutoffs {
-            hours: HourStart::from_hours(self.hours.load(Relaxed)),
-            readings: HourStart::from_hours(self.readings.load(Relaxed)),
-        })
+        match other {
+            Some(cutoffs) => cutoffs,
+            None if !is_binding => Cutoffs::NONE,
+            None => Cutoffs {
+                hours: HourStart::from_hours(self.hours.load(Relaxed)),
+                readings: HourStart::from_hours(self.readings.load(Relaxed)),
+            },
+        }
     }
 
     /// The first hour of which readings of `sensor` are taken and kept.
@@ -153,6 +182,7 @@ impl RetentionTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Keep;
 
     const HOUR: i64 = 3_600_000_000;
 
@@ -188,6 +218,7 @@ mod tests {
     #[test]
     fn the_setting_moves_with_time_and_a_sensor_keeps_its_own() {
         let table = RetentionTable::new(&keeping(24), now());
+        table.bind_setting();
         let none = Retention::default();
         table.set(&sensor("S2"), says(48), none, None, now());
         assert_eq!(table.oldest_kept(&sensor("S1")).hours(), 490_000 - 24);
@@ -197,6 +228,19 @@ mod tests {
         assert_eq!(table.oldest_kept(&sensor("S2")).hours(), 490_000 - 48);
         table.set(&sensor("S2"), none, none, None, now());
         assert_eq!(table.oldest_kept(&sensor("S2")).hours(), 490_000 - 19);
+    }
+
+    #[test]
+    fn the_setting_binds_nobody_before_every_sensor_was_looked_at() {
+        let table = RetentionTable::new(&keeping(24), now());
+        let none = Retention::default();
+        table.set(&sensor("S1"), none, none, None, now());
+        table.set(&sensor("S2"), says(48), none, None, now());
+        assert_eq!(table.cutoffs(&sensor("S1")), Cutoffs::NONE);
+        assert_eq!(table.oldest_kept(&sensor("S2")).hours(), 490_000 - 48);
+        table.bind_setting();
+        assert_eq!(table.oldest_kept(&sensor("S1")).hours(), 490_000 - 24);
+        assert_eq!(table.oldest_kept(&sensor("S2")).hours(), 490_000 - 48);
     }
 
     #[test]

@@ -270,8 +270,8 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     ));
     let copies = tokio::spawn(copies_task.run());
     let silence = tokio::spawn(count_silent(
-        Arc::clone(&store),
-        Arc::clone(&parts.buffer),
+        parts.query.clone(),
+        Arc::clone(&parts.progress),
         Arc::clone(&parts.clock),
         parts.settings.registry.silent_after,
     ));

@@ -61,6 +61,9 @@ pub enum PassTurn {
 pub struct Pass {
     parts: PassParts,
     now: Micros,
+    /// Whether the sensors are looked at and nothing goes yet: the first walk of
+    /// a process.
+    is_survey: bool,
     fleet: Fleet,
     /// Sensors of the page that have a cutoff.
     bounded: Vec<(Said, Cutoffs)>,
@@ -86,11 +89,14 @@ enum Tier {
 }
 
 impl Pass {
-    /// A pass that drops what has passed retention at `now`.
+    /// A pass that drops what has passed retention at `now`. The first one of a
+    /// table goes through all sensors once more before, so that the setting binds
+    /// none that is kept for longer.
     #[must_use]
     pub fn new(parts: PassParts, now: Micros) -> Self {
         parts.table.refresh(now);
         Self {
+            is_survey: !parts.table.is_binding(),
             parts,
             now,
             fleet: Fleet::default(),
@@ -144,9 +150,15 @@ impl Pass {
         for said in page {
             let dropped = said.raw_dropped_before;
             let cutoffs = table.set(&said.sensor, said.says, said.site, dropped, self.now);
-            if cutoffs != Cutoffs::NONE {
+            if !self.is_survey && cutoffs != Cutoffs::NONE {
                 self.bounded.push((said, cutoffs));
             }
+        }
+        if is_last && self.is_survey {
+            table.bind_setting();
+            self.is_survey = false;
+            self.fleet.begin_again();
+            return Ok(true);
         }
         Ok(!is_last)
     }

@@ -39,6 +39,7 @@ fn run(world: &mut World, actions: &[Action]) -> Result<(), String> {
             Question::Readings { descending: true },
             Question::Hourly,
             Question::Latest,
+            Question::Recent,
         ] {
             world.act(&Action::Ask(sensor, question))?;
             world.act(&Action::Finish)?;

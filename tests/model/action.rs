@@ -54,9 +54,13 @@ pub(crate) enum DiskTrouble {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Question {
-    Readings { descending: bool },
+    Readings {
+        descending: bool,
+    },
     Hourly,
     Latest,
+    /// The newest readings on a sensor's page.
+    Recent,
 }
 
 /// One thing that happens.
@@ -195,6 +199,7 @@ fn question() -> impl Strategy<Value = Question> {
         Just(Question::Hourly),
         Just(Question::Hourly),
         Just(Question::Latest),
+        Just(Question::Recent),
     ]
 }
 

@@ -118,6 +118,8 @@ impl World {
                     future: ask(self.process.query.clone(), *sensor, *question),
                     is_stream: matches!(question, Question::Readings { .. }),
                     start: self.view.now(),
+                    in_records: self.in_records(),
+                    other_wrote: self.other_wrote,
                     acknowledged_applied: acknowledged.is_none_or(|last| *last < applied),
                     durable_applied: self.journalled.end() <= applied,
                     was_away: self.is_away,
@@ -198,6 +200,17 @@ impl World {
             self.note_applied(seq);
         }
         Ok(turn)
+    }
+
+    /// The instants that the records of sensors have among their newest readings.
+    fn in_records(&self) -> Vec<(String, i64)> {
+        let records = self.store.recents().into_iter();
+        records
+            .flat_map(|(sensor, recent)| {
+                let id = sensor.as_str().to_owned();
+                recent.into_iter().map(move |r| (id.clone(), r.at.get()))
+            })
+            .collect()
     }
 
     pub(super) fn set_away(&mut self, away: bool) {

@@ -1,6 +1,6 @@
 //! Lists of sensors: whatever of them the store was told, is being told or was
 //! not told yet, all pages together are what a naive filter finds among all that
-//! was heard and said.
+//! was heard and said; and so is the count of silent ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -211,16 +211,20 @@ impl World {
         self.buffer = Arc::new(buffer(1 << 24));
     }
 
+    fn query(&self) -> Query {
+        Query::new(
+            Arc::clone(&self.buffer),
+            Arc::clone(&self.store) as _,
+            Arc::clone(&self.pipeline.progress),
+        )
+    }
+
     async fn ask(&mut self, filter: &SensorFilter, limit: usize) -> Vec<StoredSensor> {
         let mut found = Vec::new();
         let mut after = None;
         for page in 0u8.. {
-            let query = Query::new(
-                Arc::clone(&self.buffer),
-                Arc::clone(&self.store) as _,
-                Arc::clone(&self.pipeline.progress),
-            );
-            let answer = query.sensors(filter, after.as_ref(), limit).await.unwrap();
+            let answer = self.query().sensors(filter, after.as_ref(), limit).await;
+            let answer = answer.unwrap();
             assert_eq!(answer.completeness, Completeness::Complete);
             assert!(answer.sensors.len() <= limit);
             found.extend(answer.sensors);
@@ -231,6 +235,11 @@ impl World {
             self.tell(page.wrapping_mul(37)).await;
         }
         found
+    }
+
+    fn silent_since(&self, since: Micros) -> u64 {
+        let known = self.known.values().filter_map(|known| known.last_seen);
+        known.filter(|seen| *seen < since).count() as u64
     }
 
     fn expected(&self, filter: &SensorFilter) -> Vec<StoredSensor> {
@@ -272,6 +281,10 @@ proptest! {
                     Step::Ask(filter, limit) => {
                         let found = world.ask(filter, *limit).await;
                         prop_assert_eq!(found, world.expected(filter), "{:?} by {}", filter, limit);
+                        let since = filter.silent_since.unwrap_or(now());
+                        let silent = world.query().count_silent(since).await.unwrap();
+                        let expected = world.silent_since(since);
+                        prop_assert_eq!(silent, Some(expected), "silent since {}", since);
                     }
                 }
             }

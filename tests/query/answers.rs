@@ -17,6 +17,16 @@ pub(super) async fn post(hourglass: &Hourglass, readings: &Value) {
     );
 }
 
+/// Puts a record of the registry.
+pub(super) async fn put(hourglass: &Hourglass, path: &str, body: &Value) {
+    let request = hourglass.http().put(hourglass.url(path));
+    let request = request.header("content-type", "application/json");
+    let response = request.body(body.to_string()).send().await.unwrap();
+    let status = response.status();
+    let text = response.text().await.unwrap();
+    assert!(status.is_success(), "{path}: {status} {text}");
+}
+
 /// Gets `path`, which must be answered with 200 and completely.
 pub(super) async fn get(hourglass: &Hourglass, path: &str) -> Value {
     let (status, answer) = hourglass.get(path).await;

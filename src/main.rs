@@ -8,6 +8,7 @@ use hourglass::config::Settings;
 use hourglass::import::ImportOptions;
 use hourglass::service::{self, DataDir};
 use hourglass::store::WriterId;
+use hourglass::verify::Verify;
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
@@ -84,11 +85,17 @@ async fn verify(settings: Settings, repair: bool) -> ExitStatus {
         Err(error) => return fail(&error, ExitStatus::Failure),
     };
     let writer = WriterId::new(rand::random());
-    let verified = hourglass::verify::verify(&*store, repair, &writer, |line| {
+    let verify = Verify {
+        store: &*store,
+        repair,
+        writer: &writer,
+        recent_readings: settings.buffer.recent_readings,
+    };
+    let verified = verify.run(|line| {
         // A reader that went away does not end a repair.
         print(&format!("{line}\n"));
-    })
-    .await;
+    });
+    let verified = verified.await;
     match verified {
         Ok(report) => {
             let printed = print(&format!("{report}\n"));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -17,6 +17,9 @@ use super::{ApiState, Problem};
 use crate::model::{MeasureName, Micros, Order, SensorId, TimeRange};
 use crate::query::{Completeness, HourOfReadings, HourlyAnswer, ReadingsQuery};
 use crate::store::StoreError;
+
+/// From when on readings are kept, where the range begins before.
+pub(super) const RAW_FROM_HEADER: HeaderName = HeaderName::from_static("hourglass-raw-from");
 
 const PARAMETERS: [&str; 7] = [
     "from", "to", "measure", "limit", "order", "cursor", "format",
@@ -33,6 +36,9 @@ pub(super) async fn get(
     let format = answer_format(params.one("format")?, &headers)?;
     let order = params.order()?;
     let mut range = params.range(now)?;
+    // Of the whole range, on each of its pages.
+    let raw_from = state.sweep.raw_from(&sensor);
+    let raw_from = raw_from.filter(|kept| range.from < *kept);
     if let Some(text) = params.one("cursor")? {
         go_on(&mut range, order, instant("cursor", text, now)?);
     }
@@ -76,6 +82,7 @@ pub(super) async fn get(
         sensor,
         csv: CsvRows::new(columns),
         complete,
+        raw_from,
         left: limit,
         written: 0,
         last: None,
@@ -85,6 +92,10 @@ pub(super) async fn get(
     let headers = [(header::CONTENT_TYPE, format.media_type())];
     let mut response = (headers, body).into_response();
     complete.mark(&mut response);
+    let value = raw_from.and_then(|from| HeaderValue::from_str(&from.to_string()).ok());
+    if let Some(value) = value {
+        response.headers_mut().insert(RAW_FROM_HEADER, value);
+    }
     Ok(response)
 }
 
@@ -120,6 +131,7 @@ struct Writer {
     sensor: SensorId,
     csv: CsvRows,
     complete: Complete,
+    raw_from: Option<Micros>,
     left: usize,
     written: usize,
     last: Option<Micros>,
@@ -214,7 +226,13 @@ impl Writer {
         let cursor = self.last.filter(|_| more).map(|at| at.to_string());
         let next = serde_json::Value::from(cursor);
         let complete = serde_json::to_string(&self.complete).expect("a flag and a reason are JSON");
+        let raw_from = self.raw_from.map(|from| format!("\"rawFrom\":\"{from}\","));
+        let raw_from = raw_from.unwrap_or_default();
         // Both are objects: the second continues the first.
-        format!("],\"next\":{next},{}", complete.trim_start_matches('{')).into_bytes()
+        format!(
+            "],\"next\":{next},{raw_from}{}",
+            complete.trim_start_matches('{')
+        )
+        .into_bytes()
     }
 }

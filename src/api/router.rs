@@ -13,7 +13,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     ApiState, Problem, conflicts, hourly, idempotency, influx, latest, metrics_page, openapi, ops,
-    readings_delete, readings_get, readings_post, registry, sensors, site_hourly,
+    readings_delete, readings_get, readings_post, registry, retention, sensors, site_hourly,
 };
 use crate::metrics::names;
 
@@ -34,6 +34,7 @@ pub fn router(state: ApiState) -> Router {
         .route("/v1/hourly", get(hourly::get_many))
         .route("/v1/latest", get(latest::get_many))
         .route("/v1/conflicts", get(conflicts::get))
+        .route("/v1/retention", get(retention::get))
         .route("/livez", get(ops::livez))
         .route("/readyz", get(ops::readyz))
         .route("/metrics", get(metrics_page::get))
@@ -126,6 +127,7 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
                 header::ETAG,
                 idempotency::REPLAYED,
                 HeaderName::from_static("hourglass-complete"),
+                readings_get::RAW_FROM_HEADER,
             ]),
     )
 }

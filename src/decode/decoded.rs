@@ -31,6 +31,13 @@ pub trait Gate {
     /// sensors are the most (`ingest.sensors_max`).
     fn admit(&mut self, sensor: &SensorId) -> Result<(), usize>;
 
+    /// The first instant of which readings of `sensor` are kept; everything, where
+    /// the process does not say.
+    fn oldest_kept(&mut self, sensor: &SensorId) -> Micros {
+        let _ = sensor;
+        Micros::MIN
+    }
+
     /// Whether the measures of a reading of `sensor`, some of which are new for
     /// it in this body, may come in; if not, which one (its position) is beyond
     /// the most that a sensor may have.

@@ -9,7 +9,7 @@ use super::decimal::Decimal;
 use super::decoded::{Fault, excerpt};
 use super::line_protocol::{NamedSensor, Series};
 use super::measure_value::parse_number;
-use super::timestamp::{TimeText, read_integer_time, read_time};
+use super::timestamp::{TimeText, older_than_retention, read_integer_time, read_time};
 use super::{DecodeContext, Decoded, Gate, Rejections, TextOnly};
 use crate::model::{MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, Micros, Origin, RejectCode};
 
@@ -37,6 +37,8 @@ struct Item<'a> {
     origin: Option<columns::From>,
     tags_left_out: u64,
     time: Option<Time>,
+    /// The field that said so, where it has one name.
+    time_field: Option<&'static str>,
     measures_seen: bool,
     text_fields: u64,
     values: Vec<(Measure, f64)>,
@@ -96,6 +98,7 @@ impl<'a, 'c> Items<'a, 'c> {
         self.item.origin = None;
         self.item.tags_left_out = 0;
         self.item.time = None;
+        self.item.time_field = None;
         self.item.measures_seen = false;
         self.item.text_fields = 0;
         self.item.values.clear();
@@ -175,6 +178,14 @@ impl<'a, 'c> Items<'a, 'c> {
                     })?
             }
         };
+        if self.item.time.is_some() {
+            let oldest = self.gate.oldest_kept(self.columns.id(&sensor));
+            if at < oldest {
+                let detail = older_than_retention(at, oldest, self.context);
+                let field = self.item.time_field;
+                return Err(Fault::new(RejectCode::OlderThanRetention, field, detail));
+            }
+        }
         if let Sensor::New(id) = &sensor
             && let Err(sensors_max) = self.gate.admit(id)
         {
@@ -263,6 +274,7 @@ impl<'a, 'c> Items<'a, 'c> {
         let at = read_integer_time(text, self.context);
         let at = at.map_err(|(code, detail)| Fault::new(code, Some("timestamp"), detail))?;
         self.item.time = Some(Time::At(at));
+        self.item.time_field = Some("timestamp");
         Ok(())
     }
 
@@ -277,6 +289,7 @@ impl<'a, 'c> Items<'a, 'c> {
         let at = read_time(raw, self.context);
         let at = at.map_err(|(code, detail)| Fault::new(code, Some("ts"), detail))?;
         self.item.time = Some(Time::At(at));
+        self.item.time_field = Some("ts");
         Ok(())
     }
 
@@ -291,6 +304,7 @@ impl<'a, 'c> Items<'a, 'c> {
         // Milliseconds to microseconds; what overflows is older than any bound.
         let age = number.floor_scaled(3).unwrap_or(i64::MAX);
         self.item.time = Some(Time::Age(age));
+        self.item.time_field = Some("ageMs");
         Ok(())
     }
 

@@ -269,6 +269,30 @@ fn misplaced(fault: Misplaced, raw: TimeText<'_>, context: &DecodeContext) -> (R
     (code, format!("{text} {read_as} is {at}, {bound}; {advice}"))
 }
 
+/// What to tell whoever sends a reading of `at` that is not kept any more.
+pub(super) fn older_than_retention(at: Micros, oldest: Micros, context: &DecodeContext) -> String {
+    let in_range = |factor: i64| {
+        let micros = at.get().checked_mul(factor);
+        let meant = micros.and_then(|micros| Micros::new(micros).ok());
+        meant.filter(|meant| oldest <= *meant && *meant <= context.max_time)
+    };
+    let parameter = context.unit_parameter;
+    // From each unit to a coarser one.
+    let meant = [60, 1000, 3600, 1_000_000, 1_000_000_000]
+        .into_iter()
+        .find_map(|factor| Some((factor, in_range(factor)?)));
+    let advice = match meant {
+        Some((factor, meant)) => {
+            format!("did you mean {meant}, {factor} times that? then set {parameter}")
+        }
+        None => "check the device's clock, or have it kept for longer".to_owned(),
+    };
+    format!(
+        "{at} is before {oldest}, from which on readings of this sensor are kept (its retention, \
+         its site's, or retention.hours and retention.readings); {advice}"
+    )
+}
+
 fn instant(number: Decimal<'_>, unit: TimeUnit) -> Result<Micros, TimeFault> {
     let (shift, factor) = unit.scale();
     let micros = number.floor_scaled(shift);

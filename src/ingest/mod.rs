@@ -30,6 +30,7 @@ use crate::journal::record::DIGEST_BYTES;
 use crate::journal::{Journal, JournalError, KeyedAnswer, Record};
 use crate::metrics::{Ledger, Refusal};
 use crate::model::{MEASURES_PER_SENSOR_MAX, MeasureName, Micros, RejectCode, Rejection, SensorId};
+use crate::retention::RetentionTable;
 
 /// Bytes of a body from which on it is decoded apart: a worker that decodes
 /// keeps others waiting, some 5 ms a MiB.
@@ -134,6 +135,7 @@ pub struct Ingest {
     keys: Arc<Keys>,
     settings: IngestSettings,
     mapping: Arc<LineMapping>,
+    retention: Arc<RetentionTable>,
 }
 
 /// What one body brought that is new.
@@ -148,6 +150,7 @@ struct IngestGate<'a> {
     clock: &'a dyn Clock,
     cap: &'a SensorCap,
     measure_cap: &'a MeasureCap,
+    retention: &'a RetentionTable,
     admitted: Admitted,
 }
 
@@ -162,6 +165,10 @@ impl Gate for IngestGate<'_> {
         } else {
             Err(self.cap.sensors_max())
         }
+    }
+
+    fn oldest_kept(&mut self, sensor: &SensorId) -> Micros {
+        self.retention.oldest_kept(sensor).start()
     }
 
     fn admit_measures(
@@ -199,7 +206,14 @@ impl Ingest {
                 dimension_tags: line_protocol.dimension_tags,
                 measurement_prefix: line_protocol.measurement_prefix,
             }),
+            retention: Arc::default(),
         }
+    }
+
+    /// The same, taking nothing that `retention` does not keep.
+    #[must_use]
+    pub fn with_retention(self, retention: Arc<RetentionTable>) -> Self {
+        Self { retention, ..self }
     }
 
     /// The cap on distinct sensors.
@@ -292,6 +306,7 @@ impl Ingest {
             clock: &*self.clock,
             cap: &self.cap,
             measure_cap: &self.measure_cap,
+            retention: &self.retention,
             admitted: Admitted::default(),
         }
     }

@@ -61,6 +61,10 @@ impl Gate for Noting<'_> {
         self.gate.admit(sensor)
     }
 
+    fn oldest_kept(&mut self, sensor: &SensorId) -> Micros {
+        self.gate.oldest_kept(sensor)
+    }
+
     fn admit_measures(
         &mut self,
         sensor: &SensorId,

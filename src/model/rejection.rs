@@ -39,13 +39,15 @@ pub enum RejectCode {
     InvalidTime,
     /// A time below `ingest.min_time`.
     TooOld,
+    /// A time of which readings of the sensor are not kept any more.
+    OlderThanRetention,
     /// A time beyond now + `ingest.max_future`.
     TooFarInFuture,
 }
 
 impl RejectCode {
     /// Every code, in the order of declaration (metrics pre-register them).
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::InvalidJson,
         Self::InvalidLine,
         Self::InvalidRow,
@@ -63,6 +65,7 @@ impl RejectCode {
         Self::TooManySensors,
         Self::InvalidTime,
         Self::TooOld,
+        Self::OlderThanRetention,
         Self::TooFarInFuture,
     ];
 
@@ -87,6 +90,7 @@ impl RejectCode {
             Self::TooManySensors => "too_many_sensors",
             Self::InvalidTime => "invalid_time",
             Self::TooOld => "too_old",
+            Self::OlderThanRetention => "older_than_retention",
             Self::TooFarInFuture => "too_far_in_future",
         }
     }

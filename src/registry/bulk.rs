@@ -203,6 +203,7 @@ impl Registry {
                 }
             };
             self.cap.settle(&admission);
+            self.retention.notify();
             open = Vec::new();
             for ((put, change), put_outcome) in puts.iter().zip(put_changes).zip(outcomes) {
                 match put_outcome {

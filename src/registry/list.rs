@@ -287,8 +287,9 @@ mod tests {
                      \"S2\",,,,\nS3,x\n\n,y,,,\n";
         let lines = "{\"sensorId\":\"S1\",\"name\":\"a\",\"attributes\":{\"room\":\"4b\"},\
                      \"units\":{\"temp\":\"°C\"},\"site\":\"plant\"}\n{\"sensorId\":\"S2\"}";
-        for items_max in [1, 3, 100] {
-            let table = whole(SensorList::csv(table.into()), items_max);
+        let windows = table.replace('\n', "\r\n");
+        for (table, items_max) in [(table, 1), (table, 3), (&windows, 2), (table, 100)] {
+            let table = whole(SensorList::csv(table.to_owned().into()), items_max);
             let lines = whole(SensorList::ndjson(lines.into()), items_max);
             let forms = |part: &ListPart| -> Vec<_> {
                 let items = part.items.iter();

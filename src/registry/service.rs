@@ -14,7 +14,8 @@ use super::sensor_form::SensorForm;
 use super::site_form::SiteForm;
 use crate::buffer::Buffer;
 use crate::ingest::{Admission, SensorCap};
-use crate::model::{SensorId, Site, SiteCopy, SiteId};
+use crate::model::{SensorDetails, SensorId, Site, SiteCopy, SiteId};
+use crate::retention::RetentionTable;
 use crate::store::{
     RecordVersion, SensorPut, SitePut, Store, StoreError, StoredSite, WriteOutcome, WriterId,
 };
@@ -30,6 +31,7 @@ pub struct Registry {
     pub(super) cap: Arc<SensorCap>,
     pub(super) writer: Arc<WriterId>,
     copies: Copies,
+    pub(super) retention: Arc<RetentionTable>,
 }
 
 /// A sensor that was put.
@@ -67,7 +69,14 @@ impl Registry {
             cap,
             writer: Arc::new(writer),
             copies,
+            retention: Arc::default(),
         }
+    }
+
+    /// The same, waking whoever keeps `retention` where a change may concern it.
+    #[must_use]
+    pub fn with_retention(self, retention: Arc<RetentionTable>) -> Self {
+        Self { retention, ..self }
     }
 
     /// Puts what `form` says in place of what was said of `id`.
@@ -148,6 +157,14 @@ impl Registry {
                     self.cap.settle(&admission);
                     // What the device still sends may have been hidden or removed.
                     self.buffer.retell(id);
+                    let old = before.stored.as_ref().map(|stored| &stored.details);
+                    let says = |details: &SensorDetails| {
+                        let site = details.site.as_ref().map(|site| site.id.clone());
+                        (details.retention, site)
+                    };
+                    if old.map(says).unwrap_or_default() != says(&put.details) {
+                        self.retention.notify();
+                    }
                     if let Some(copy) = &put.details.site {
                         self.check_copy(copy).await?;
                     }
@@ -283,6 +300,10 @@ impl Registry {
             };
             match self.store.put_site(&put).await? {
                 WriteOutcome::Stored => {
+                    let before = stored.as_ref().map(|stored| stored.site.retention);
+                    if before.unwrap_or_default() != put.site.retention {
+                        self.retention.notify();
+                    }
                     let is_rewriting =
                         put.rewrite_copies || stored.is_some_and(|stored| stored.copies.is_some());
                     let copies = match is_rewriting {

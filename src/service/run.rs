@@ -201,6 +201,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         settings.ingest,
         settings.line_protocol.clone(),
     );
+    let ingest = ingest.with_retention(Arc::clone(&retention));
     let query = Query::new(
         Arc::clone(&buffer),
         Arc::clone(&store),
@@ -223,6 +224,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         WriterId::new(rand::random()),
         copies,
     );
+    let registry = registry.with_retention(Arc::clone(&retention));
     let sweep = Sweep::new(PassParts {
         store: Arc::clone(&store),
         buffer: Arc::clone(&buffer),

@@ -66,7 +66,7 @@ impl Sweep {
     pub async fn preview(
         &self,
         sensor: Option<&SensorId>,
-        hours_max: usize,
+        hours_max: u64,
         now: Micros,
     ) -> Result<Preview, StoreError> {
         let store = &*self.parts.store;

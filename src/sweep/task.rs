@@ -9,7 +9,8 @@ use super::{Dropped, Pass, PassParts, PassTurn};
 use crate::clock::Clock;
 use crate::config::RetentionSettings;
 use crate::metrics::names;
-use crate::model::Micros;
+use crate::model::{HourStart, Micros, SensorId};
+use crate::retention::Keeps;
 use crate::store::StoreError;
 
 /// Before a turn is made again that found the store away.
@@ -47,6 +48,20 @@ impl Sweep {
     #[must_use]
     pub fn last(&self) -> Option<LastPass> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What holds where neither sensor nor site says anything.
+    #[must_use]
+    pub fn setting(&self) -> Keeps {
+        self.parts.table.setting()
+    }
+
+    /// The first instant of which readings of `sensor` are kept; `None` where all
+    /// are.
+    #[must_use]
+    pub fn raw_from(&self, sensor: &SensorId) -> Option<Micros> {
+        let oldest = self.parts.table.oldest_kept(sensor);
+        (oldest > HourStart::MIN).then(|| oldest.start())
     }
 
     fn note(&self, pass: LastPass) {

@@ -1,15 +1,27 @@
-//! `hourglass verify`: recomputes every computed field from the readings, and
-//! reports or repairs what differs.
+//! `hourglass verify`: recomputes what derives from readings and from sites, and
+//! reports or repairs what differs: computed fields of buckets, the newest readings
+//! in the records of sensors, the copies of sites.
 
-use std::collections::HashMap;
+mod buckets;
+mod copies;
+mod recent;
+
 use std::fmt;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 
-use crate::bucket::{Computed, Difference, Merge, check};
-use crate::model::{BucketKey, MeasureName};
-use crate::store::WriterId;
-use crate::store::{BucketVersion, Store, StoreError, StoredBucket, StoredPart};
+use crate::store::{SensorCursor, SensorFilter, Store, StoreError, StoredSensor, WriterId};
+
+use copies::Copies;
+use recent::Recent;
+
+/// Sensors that one call lists.
+const SENSORS_AT_ONCE: usize = 1000;
+
+/// How much later a sensor is looked at again whose newest readings differ: a
+/// service that runs stores readings first, and then tells the sensor's record.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,142 +34,116 @@ pub struct Report {
     pub differing: u64,
     /// Of those, repaired.
     pub repaired: u64,
-    /// Buckets that could not be read, or hold a value twice.
+    /// Parts of which retention dropped the readings.
+    pub dropped: u64,
+    /// Buckets that could not be read, hold a value twice, or have fields that no
+    /// readings have.
     pub damaged: u64,
+    /// Sensors looked at.
+    pub sensors: u64,
+    /// Those whose newest readings are not those of their buckets.
+    pub recent_differing: u64,
+    /// Of those, repaired.
+    pub recent_repaired: u64,
+    /// Sensors whose copy of a site is not what the site says.
+    pub copies_stale: u64,
+    /// Of those, repaired.
+    pub copies_repaired: u64,
 }
 
 impl Report {
     /// Whether everything is right now.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.differing == self.repaired && self.damaged == 0
+        self.differing == self.repaired
+            && self.damaged == 0
+            && self.recent_differing == self.recent_repaired
+            && self.copies_stale == self.copies_repaired
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} buckets with {} readings: {} parts differ, {} repaired, {} buckets damaged, {} \
+             parts without readings",
+            self.buckets, self.readings, self.differing, self.repaired, self.damaged, self.dropped
+        )?;
         write!(
             f,
-            "{} buckets with {} readings: {} parts differ, {} repaired, {} buckets damaged",
-            self.buckets, self.readings, self.differing, self.repaired, self.damaged
+            "{} sensors: newest readings of {} differ, {} repaired; copies of sites of {} differ, \
+             {} repaired",
+            self.sensors,
+            self.recent_differing,
+            self.recent_repaired,
+            self.copies_stale,
+            self.copies_repaired
         )
     }
 }
 
-/// Checks every bucket of `store`; `tell` gets a line per finding.
-///
-/// # Errors
-/// When the store cannot be read on.
-pub async fn verify(
-    store: &dyn Store,
-    repair: bool,
-    writer: &WriterId,
-    mut tell: impl FnMut(String),
-) -> Result<Report, StoreError> {
-    let mut report = Report::default();
-    let mut buckets = store.all();
-    while let Some(bucket) = buckets.next().await {
-        match bucket {
-            Ok(bucket) => {
-                verify_bucket(store, repair, writer, &bucket, &mut report, &mut tell).await?;
+/// What is done about what is found.
+#[derive(Debug)]
+pub struct Verify<'a> {
+    /// Where.
+    pub store: &'a dyn Store,
+    /// Whether it is put right.
+    pub repair: bool,
+    /// Numbers the repairs.
+    pub writer: &'a WriterId,
+    /// Newest readings that a sensor's record is to keep.
+    pub recent_readings: usize,
+}
+
+impl Verify<'_> {
+    /// Checks every bucket, every sensor and every site; `tell` gets a line per
+    /// finding.
+    ///
+    /// # Errors
+    /// When the store cannot be read on.
+    pub async fn run(&self, mut tell: impl FnMut(String)) -> Result<Report, StoreError> {
+        let mut report = Report::default();
+        let mut buckets = self.store.all();
+        while let Some(bucket) = buckets.next().await {
+            match bucket {
+                Ok(bucket) => self.bucket(&bucket, &mut report, &mut tell).await?,
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    report.damaged += 1;
+                    tell(error.to_string());
+                }
+                Err(error) => return Err(error),
             }
-            Err(error @ StoreError::Corrupt { .. }) => {
-                report.damaged += 1;
-                tell(error.to_string());
-            }
-            Err(error) => return Err(error),
         }
+        drop(buckets);
+        let mut recent = Recent::default();
+        let mut copies = Copies::read(self.store).await?;
+        let mut after = None;
+        loop {
+            let page = self.sensors(after.as_ref()).await?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            after = Some(SensorCursor {
+                id: last.id.clone(),
+                last_seen: None,
+            });
+            report.sensors += page.len() as u64;
+            copies.look_at(&page, &mut report, &mut tell);
+            recent.look_at(self, &page).await?;
+        }
+        if !recent.differing().is_empty() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        recent.settle(self, &mut report, &mut tell).await?;
+        if self.repair {
+            copies.repair(self, &mut report, &mut tell).await?;
+        }
+        Ok(report)
     }
-    Ok(report)
-}
 
-async fn verify_bucket(
-    store: &dyn Store,
-    repair: bool,
-    writer: &WriterId,
-    bucket: &StoredBucket,
-    report: &mut Report,
-    tell: &mut impl FnMut(String),
-) -> Result<(), StoreError> {
-    report.buckets += 1;
-    let mut merge = Merge::default();
-    let mut repeated = 0;
-    for part in &bucket.parts {
-        // Its computed fields are all that is left: there is nothing to hold them
-        // to, and nothing to repair them from.
-        if part.raw_dropped {
-            continue;
-        }
-        let from = merge.elements().len();
-        for element in part.elements.iter() {
-            let (counts, _) = merge.add(element.offset, element.values());
-            repeated += counts.duplicates + counts.conflicts;
-        }
-        let actual = merge.computed(from, merge.elements().len());
-        report.readings += actual.count;
-        let findings = findings(part, &actual);
-        if findings.is_empty() {
-            continue;
-        }
-        report.differing += 1;
-        for finding in findings {
-            tell(format!("{} {finding}", name(&bucket.key, part.version)));
-        }
-        if repair && repair_part(store, writer, bucket, part, &actual).await? {
-            report.repaired += 1;
-            tell(format!("{} repaired", name(&bucket.key, part.version)));
-        }
-    }
-    if repeated > 0 {
-        report.damaged += 1;
-        tell(format!(
-            "{}: {repeated} values stand twice; the first of each is what queries show",
-            bucket.key
-        ));
-    }
-    Ok(())
-}
-
-async fn repair_part(
-    store: &dyn Store,
-    writer: &WriterId,
-    bucket: &StoredBucket,
-    part: &StoredPart,
-    actual: &Computed,
-) -> Result<bool, StoreError> {
-    let target = BucketVersion {
-        rev: part.version.rev + 1,
-        by: writer.next(),
-        ..part.version
-    };
-    store
-        .repair(&bucket.key, part.version, target, actual)
-        .await
-}
-
-fn findings(part: &StoredPart, actual: &Computed) -> Vec<String> {
-    let mut magnitudes: HashMap<&MeasureName, f64> = HashMap::new();
-    for element in part.elements.iter() {
-        for (name, value) in element.values() {
-            *magnitudes.entry(name).or_default() += value.abs();
-        }
-    }
-    let magnitude = |name: &MeasureName| magnitudes.get(name).copied().unwrap_or_default();
-    let differences = check(&part.computed, actual, magnitude);
-    let stray = part
-        .stray_fields
-        .iter()
-        .map(|field| format!("{field} does not follow from computed"));
-    differences
-        .iter()
-        .map(Difference::to_string)
-        .chain(stray)
-        .collect()
-}
-
-fn name(key: &BucketKey, version: BucketVersion) -> String {
-    match version.part {
-        0 => key.to_string(),
-        part => format!("{key}#{part}"),
+    async fn sensors(&self, after: Option<&SensorCursor>) -> Result<Vec<StoredSensor>, StoreError> {
+        let all = SensorFilter::default();
+        self.store.find_sensors(&all, after, SENSORS_AT_ONCE).await
     }
 }

@@ -1,4 +1,5 @@
-//! Deletion of readings over real sockets, on both stores.
+//! Deletion of readings: over real sockets on both stores, and as a model.
 
+mod model;
 mod readings;
 mod restarts;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hourglass::ingest::Outcome;
 use hourglass::journal::frame::{read_group, read_segment_header, segment_header, write_group};
 use hourglass::journal::{KeyedAnswer, Record};
-use hourglass::model::{Batch, MeasureName, Micros, Origin, RejectCode, Rejection, SensorId};
+use hourglass::model::{
+    Batch, MeasureName, Micros, Origin, RejectCode, Rejection, SensorId, TimeRange,
+};
 
 use super::read;
 
@@ -85,6 +87,24 @@ fn a_batch_of_version_2_is_as_described() {
     let record = keyed_record([0x01].into());
     assert_eq!(record.encode(), bytes("batch-2"));
     assert_eq!(Record::decode(&bytes("batch-2")), Ok(record));
+}
+
+#[test]
+fn deletions_are_as_described() {
+    let instant = |micros| Micros::new(micros).unwrap();
+    let deletion = Record::Deletion {
+        received_at: instant(1_777_629_600_000_001),
+        sensor: SensorId::new("S1").unwrap(),
+        range: TimeRange {
+            from: instant(1_777_629_600_000_000),
+            to: instant(1_777_633_200_000_000),
+        },
+    };
+    let done = Record::DeletionDone { deletion: 7 };
+    for (name, record) in [("deletion", deletion), ("deletion-done", done)] {
+        assert_eq!(record.encode(), bytes(name), "{name}");
+        assert_eq!(Record::decode(&bytes(name)), Ok(record));
+    }
 }
 
 #[test]

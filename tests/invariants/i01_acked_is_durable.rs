@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use hourglass::flush::low_water;
 use hourglass::journal::disk::Disk;
-use hourglass::journal::{Log, LogReader, Record, Space};
+use hourglass::journal::{Log, LogReader, Space};
+use hourglass::model::Batch;
 use proptest::prelude::*;
 
 use super::cases;
@@ -25,6 +26,7 @@ const MIX: Mix = Mix {
     other_process: true,
     queries: false,
     conflicts: true,
+    deletions: false,
 };
 
 const ROOMY: Setup = Setup {
@@ -48,10 +50,7 @@ fn recoverable(disk: SimDisk, setup: Setup) -> Result<BTreeSet<Identity>, String
     let mut reader = LogReader::new(disk, first);
     for seq in first..recovered.end_seq {
         let record = reader.read(seq).map_err(|e| e.to_string())?;
-        let Record::Batch { batch, .. } = record else {
-            continue;
-        };
-        for reading in batch.readings() {
+        for reading in record.batch().into_iter().flat_map(Batch::readings) {
             let (sensor, at) = (reading.sensor().as_str(), reading.at().get());
             let measures = reading.values();
             found.extend(measures.map(|(m, _)| (sensor.to_owned(), at, m.as_str().to_owned())));

@@ -20,6 +20,7 @@ const MIX: Mix = Mix {
     other_process: true,
     queries: false,
     conflicts: true,
+    deletions: false,
 };
 
 /// What another process wrote, ever.

@@ -21,6 +21,7 @@ const MIX: Mix = Mix {
     other_process: true,
     queries: false,
     conflicts: true,
+    deletions: false,
 };
 
 fn check_bucket(bucket: &StoredBucket, part_bytes_max: Option<usize>) -> Result<(), String> {

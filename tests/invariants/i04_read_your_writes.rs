@@ -18,6 +18,7 @@ const MIX: Mix = Mix {
     other_process: true,
     queries: true,
     conflicts: true,
+    deletions: false,
 };
 
 /// The same without what makes most hours be loaded: here versions decide.
@@ -38,6 +39,7 @@ fn run(world: &mut World, actions: &[Action]) -> Result<(), String> {
             Question::Readings { descending: true },
             Question::Hourly,
             Question::Latest,
+            Question::Recent,
         ] {
             world.act(&Action::Ask(sensor, question))?;
             world.act(&Action::Finish)?;

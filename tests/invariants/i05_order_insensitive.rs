@@ -24,6 +24,7 @@ const MIX: Mix = Mix {
     other_process: false,
     queries: false,
     conflicts: false,
+    deletions: false,
 };
 
 /// Each bucket's values and stated computed fields, over its parts.

@@ -18,6 +18,7 @@ const CHAIN: Mix = Mix {
     other_process: true,
     queries: false,
     conflicts: true,
+    deletions: false,
 };
 
 /// One life of one process alone.

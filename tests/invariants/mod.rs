@@ -14,7 +14,7 @@ use proptest::test_runner::FileFailurePersistence;
 
 /// `cases` unless `PROPTEST_CASES` asks for a longer (or shorter) hunt. What
 /// fails is kept beside its test, in a file to be committed.
-fn cases(cases: u32) -> ProptestConfig {
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
     let mut config = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = cases;

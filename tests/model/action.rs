@@ -30,6 +30,14 @@ pub(crate) enum Item {
     Bad,
 }
 
+/// Readings of one sensor from an instant to before another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Deletion {
+    pub(crate) sensor: &'static str,
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+}
+
 /// Items that are sent, and become durable, as one.
 pub(crate) type Body = Vec<Item>;
 
@@ -46,9 +54,13 @@ pub(crate) enum DiskTrouble {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Question {
-    Readings { descending: bool },
+    Readings {
+        descending: bool,
+    },
     Hourly,
     Latest,
+    /// The newest readings on a sensor's page.
+    Recent,
 }
 
 /// One thing that happens.
@@ -81,6 +93,10 @@ pub(crate) enum Action {
     /// The store goes away or comes back.
     Away(bool),
     DelayedArrives,
+    /// Somebody deletes the readings of a sensor.
+    Delete(Deletion),
+    /// The task of deletions begins the next one, or goes on to its next pause.
+    MakeDeletions(usize, Option<Trouble>),
     Kill,
     /// The power is cut; the choices say what of the unsynced is found.
     PowerCut(Vec<usize>),
@@ -94,6 +110,7 @@ pub(crate) struct Mix {
     pub(crate) queries: bool,
     /// Whether an instant may come with different values.
     pub(crate) conflicts: bool,
+    pub(crate) deletions: bool,
 }
 
 /// Bounds, small so that they are met.
@@ -182,6 +199,7 @@ fn question() -> impl Strategy<Value = Question> {
         Just(Question::Hourly),
         Just(Question::Hourly),
         Just(Question::Latest),
+        Just(Question::Recent),
     ]
 }
 
@@ -217,6 +235,19 @@ fn action(mix: Mix) -> BoxedStrategy<Action> {
     if mix.other_process {
         all.push((4, body(conflicts).prop_map(Action::OtherProcess).boxed()));
     }
+    if mix.deletions {
+        let edit_trouble = prop_oneof![
+            4 => Just(None),
+            1 => prop::sample::select(vec![Trouble::ErrorBefore, Trouble::ReplyLost])
+                .prop_map(Some),
+        ];
+        let make = (1_usize..12, edit_trouble);
+        all.push((5, deletion().prop_map(Action::Delete).boxed()));
+        all.push((
+            8,
+            make.prop_map(|(s, t)| Action::MakeDeletions(s, t)).boxed(),
+        ));
+    }
     if mix.crashes {
         let failing = (group(), disk_trouble());
         all.push((
@@ -230,6 +261,21 @@ fn action(mix: Mix) -> BoxedStrategy<Action> {
         all.push((2, cut.boxed()));
     }
     prop::strategy::Union::new_weighted(all).boxed()
+}
+
+fn deletion() -> impl Strategy<Value = Deletion> {
+    // Whole hours, and ends within an hour; the last second is one of readings.
+    let end = || {
+        let second = prop_oneof![3 => Just(0_i64), 2 => 0..6_i64, 1 => Just(3599)];
+        (0..=HOURS, second)
+            .prop_map(|(hour, second)| EPOCH + hour * 3_600_000_000 + second * 1_000_000)
+    };
+    let sensor = prop_oneof![2 => Just(SENSORS[0]), 1 => prop::sample::select(&SENSORS[..])];
+    (sensor, end(), end()).prop_map(|(sensor, a, b)| Deletion {
+        sensor,
+        from: a.min(b),
+        to: a.max(b),
+    })
 }
 
 /// A run of `actions` things.

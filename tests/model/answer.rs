@@ -8,7 +8,7 @@ use hourglass::query::{Completeness, Query, ReadingsQuery};
 use hourglass::store::StoreError;
 
 use super::action::{EPOCH, HOURS, Question, SENSORS};
-use super::naive::{Identity, Moment, Values, View, hour_of, instants, says};
+use super::naive::{Identity, Moment, RECENT_READINGS, Values, View, hour_of, instants, says};
 
 /// An instant with its values, as answered.
 type Instant = (i64, Vec<(String, f64)>);
@@ -18,6 +18,8 @@ pub(crate) enum Told {
     Readings(&'static str, Vec<Instant>),
     Hourly(Vec<(String, i32, Computed)>),
     Latest(Vec<(String, Option<Instant>)>),
+    /// The newest readings of one sensor, newest first.
+    Recent(&'static str, Vec<Instant>),
 }
 
 /// A query under way.
@@ -27,12 +29,19 @@ pub(crate) struct Asked {
     pub(crate) is_stream: bool,
     /// What there was when it began.
     pub(crate) start: Moment,
+    /// The instants that records had among the newest readings when it began.
+    pub(crate) in_records: Vec<(String, i64)>,
+    /// Whether another process wrote: what it stores is in records once it tells
+    /// of it, which is later than its buckets.
+    pub(crate) other_wrote: bool,
     /// Whether everything acknowledged was applied when it began.
     pub(crate) acknowledged_applied: bool,
     /// Whether everything durable was applied when it began.
     pub(crate) durable_applied: bool,
     /// Whether the store was away at any time since.
     pub(crate) was_away: bool,
+    /// While a deletion is open, either of before and after may be seen.
+    pub(crate) was_deleting: bool,
 }
 
 pub(crate) fn range() -> TimeRange {
@@ -106,6 +115,15 @@ pub(crate) fn ask(
                 let told = answer.sensors.into_iter().map(latest).collect();
                 Ok((answer.completeness, Told::Latest(told)))
             }
+            Question::Recent => {
+                let sensor = SENSORS[sensor];
+                let id = SensorId::new(sensor).unwrap();
+                let answer = query.sensor(&id).await?;
+                let recent = answer.sensor.map(|known| known.recent.readings);
+                let recent = recent.unwrap_or_default().into_iter();
+                let recent = recent.map(|r| (r.at.get(), plain(&r.values))).collect();
+                Ok((answer.completeness, Told::Recent(sensor, recent)))
+            }
         }
     })
 }
@@ -136,12 +154,14 @@ impl Asked {
             }
             // It holds what the buffer holds, no more is promised.
             Completeness::StoreAway => return Ok(()),
+            _ if self.was_deleting => return Ok(()),
             _ => {}
         }
         match told {
             Told::Readings(sensor, readings) => self.check_readings(sensor, &readings, view),
             Told::Hourly(hours) => self.check_hourly(&hours, view),
             Told::Latest(latest) => self.check_latest(&latest, view),
+            Told::Recent(sensor, recent) => self.check_recent(sensor, &recent, view),
         }
     }
 
@@ -190,8 +210,7 @@ impl Asked {
     /// the query began, and the newest of its hour at some moment since.
     fn check_latest(&self, told: &[(String, Option<Instant>)], view: &View) -> Result<(), String> {
         for (sensor, latest) in told {
-            let before = view.at(self.start, |id| id.0 == *sensor);
-            let newest_before = before.keys().map(|id| id.1).max();
+            let newest_before = self.instants_before(sensor, view).max();
             let told = values(sensor, latest.iter());
             let at = latest.as_ref().map(|(at, _)| *at);
             let of = |id: &Identity| id.0 == *sensor && Some(hour_of(id.1)) == at.map(hour_of);
@@ -200,9 +219,62 @@ impl Asked {
                 let newest = at_a_moment.iter().filter(|(id, _)| Some(id.1) == newest);
                 same(&newest.map(|(id, v)| (id.clone(), *v)).collect(), &told)
             };
-            if at < newest_before || !view.any_moment(self.start, view.now(), of, is) {
+            let is_so = view.any_moment(self.start, view.now(), of, is);
+            if at < newest_before || !(is_so || self.is_on_its_way(&told, view)) {
                 let now = view.at(view.now(), |id| id.0 == *sensor);
                 return Err(format!("I4: latest {told:?}, there are {now:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Asked {
+    /// The instants of a sensor that this process applied, or that its record
+    /// had, when the query began.
+    fn instants_before<'a>(&'a self, sensor: &'a str, view: &'a View) -> impl Iterator<Item = i64> {
+        let own = view.own[..self.start.0].iter().map(|(id, _)| id);
+        let own = own.filter(move |id| id.0 == sensor).map(|id| id.1);
+        let told = self.in_records.iter().filter(move |(of, _)| of == sensor);
+        own.chain(told.map(|(_, at)| *at))
+    }
+
+    /// Whether an answer may lack what another process has stored and not told:
+    /// all that it has was written by somebody.
+    fn is_on_its_way(&self, told: &Values, view: &View) -> bool {
+        let written = |id: &Identity, value: f64| {
+            let mut events = view.own.iter().chain(&view.others);
+            view.base.get(id) == Some(&value) || events.any(|e| e.0 == *id && e.1 == value)
+        };
+        self.other_wrote && told.iter().all(|(id, value)| written(id, *value))
+    }
+
+    /// The newest readings of a sensor: in order, each once and as it was at some
+    /// moment since the query began, and none left out that was there before.
+    fn check_recent(&self, sensor: &str, recent: &[Instant], view: &View) -> Result<(), String> {
+        if !recent.is_sorted_by(|a, b| a.0 > b.0) || recent.len() > RECENT_READINGS {
+            return Err(format!(
+                "I4: newest readings not once and in order: {recent:?}"
+            ));
+        }
+        let oldest = recent.last().filter(|_| recent.len() == RECENT_READINGS);
+        let is_answered = |at: i64| recent.iter().any(|(told, _)| *told == at);
+        let is_newer = |at: i64| oldest.is_none_or(|(oldest, _)| at > *oldest);
+        let mut before = self.instants_before(sensor, view);
+        let missing = before.find(|at| is_newer(*at) && !is_answered(*at));
+        if let Some(missing) = missing {
+            return Err(format!(
+                "I4: the newest readings {recent:?} lack {missing:?}"
+            ));
+        }
+        for instant in recent {
+            let told = values(sensor, std::iter::once(instant));
+            let of = |id: &Identity| id.0 == sensor && id.1 == instant.0;
+            let is = |at_a_moment: &Values| same(at_a_moment, &told);
+            let is_so = view.any_moment(self.start, view.now(), of, is);
+            if !(is_so || self.is_on_its_way(&told, view)) {
+                let now = view.at(view.now(), of);
+                return Err(format!("I4: a newest reading {told:?}, there is {now:?}"));
             }
         }
         Ok(())

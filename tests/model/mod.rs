@@ -7,6 +7,7 @@
 
 pub(crate) mod action;
 pub(crate) mod answer;
+mod deletions;
 pub(crate) mod naive;
 pub(crate) mod process;
 mod rest;

@@ -6,7 +6,7 @@ use hourglass::bucket::Computed;
 use hourglass::model::{MeasureName, Micros, RecentReading};
 use hourglass::store::StoredBucket;
 
-use super::action::{Body, Item};
+use super::action::{Body, Deletion, Item};
 
 /// Sensor, microseconds since the epoch, measure.
 pub(crate) type Identity = (String, i64, String);
@@ -61,26 +61,63 @@ pub(super) fn newest_in(buckets: &[StoredBucket]) -> BTreeMap<String, Vec<Recent
     instants.into_iter().map(newest).collect()
 }
 
+impl Deletion {
+    pub(crate) fn is_about(&self, (sensor, at, _): &Identity) -> bool {
+        sensor == self.sensor && (self.from..self.to).contains(at)
+    }
+}
+
+/// A record of the journal.
+#[derive(Debug, Clone)]
+pub(crate) enum Durable {
+    Values(Vec<(Identity, f64)>),
+    Deletion(Deletion),
+    /// The deletion of that sequence is done.
+    Done(u64),
+}
+
 /// The journal as it must be.
 #[derive(Debug, Default)]
 pub(crate) struct Journalled {
-    /// The values of each durable record; the first has sequence 1.
-    pub(crate) records: Vec<Vec<(Identity, f64)>>,
+    /// The durable records; the first has sequence 1.
+    pub(crate) records: Vec<Durable>,
     /// Written but not known to be durable: found whole by the next start, or
     /// not at all.
-    pub(crate) unsure: Vec<Vec<(Identity, f64)>>,
+    pub(crate) unsure: Vec<Durable>,
     /// Sequences of the acknowledged records.
     pub(crate) acknowledged: BTreeSet<u64>,
-    /// The first value of each identity, in journal order.
+    /// The first value of each identity, in journal order, since it was deleted.
     pub(crate) first: Values,
+    /// Deletions that no record says are done, by sequence.
+    pub(crate) open: BTreeMap<u64, Deletion>,
 }
 
 impl Journalled {
-    pub(crate) fn durable(&mut self, record: Vec<(Identity, f64)>) {
-        for (identity, value) in &record {
-            self.first.entry(identity.clone()).or_insert(*value);
+    pub(crate) fn durable(&mut self, record: Durable) {
+        match &record {
+            Durable::Values(values) => {
+                for (identity, value) in values {
+                    self.first.entry(identity.clone()).or_insert(*value);
+                }
+            }
+            Durable::Deletion(deletion) => {
+                self.first
+                    .retain(|identity, _| !deletion.is_about(identity));
+                self.open.insert(self.end(), *deletion);
+            }
+            Durable::Done(seq) => {
+                self.open.remove(seq);
+            }
         }
         self.records.push(record);
+    }
+
+    /// The deletions among the records of these sequences.
+    pub(crate) fn deletions(&self, seqs: std::ops::Range<u64>) -> impl Iterator<Item = &Deletion> {
+        seqs.filter_map(|seq| match &self.records[seq as usize - 1] {
+            Durable::Deletion(deletion) => Some(deletion),
+            _ => None,
+        })
     }
 
     /// Sequence behind the last durable record.
@@ -88,8 +125,12 @@ impl Journalled {
         self.records.len() as u64 + 1
     }
 
+    /// The values of a record.
     pub(crate) fn record(&self, seq: u64) -> &[(Identity, f64)] {
-        &self.records[seq as usize - 1]
+        match &self.records[seq as usize - 1] {
+            Durable::Values(values) => values,
+            Durable::Deletion(_) | Durable::Done(_) => &[],
+        }
     }
 }
 
@@ -99,6 +140,8 @@ impl Journalled {
 pub(crate) struct View {
     pub(crate) base: Values,
     pub(crate) own: Vec<(Identity, f64)>,
+    /// Deletions applied since, each with how much of `own` came before it.
+    pub(crate) deleted: Vec<(usize, Deletion)>,
     pub(crate) others: Vec<(Identity, f64)>,
 }
 
@@ -114,14 +157,27 @@ impl View {
     /// the first flushed value wins.
     pub(crate) fn at(&self, (own, others): Moment, of: impl Fn(&Identity) -> bool) -> Values {
         let mut values = Values::new();
-        let events = self.others[..others].iter().chain(&self.own[..own]);
-        for (identity, value) in self
-            .base
-            .iter()
-            .chain(events.map(|event| (&event.0, &event.1)))
-        {
+        let add = |values: &mut Values, identity: &Identity, value: f64| {
             if of(identity) {
-                values.entry(identity.clone()).or_insert(*value);
+                values.entry(identity.clone()).or_insert(value);
+            }
+        };
+        for (identity, value) in &self.base {
+            add(&mut values, identity, *value);
+        }
+        for (identity, value) in &self.others[..others] {
+            add(&mut values, identity, *value);
+        }
+        let mut before = 0;
+        let deleted = self.deleted.iter().filter(|(place, _)| *place <= own);
+        let steps = deleted.map(|(place, deletion)| (*place, Some(deletion)));
+        for (place, deletion) in steps.chain([(own, None)]) {
+            for (identity, value) in &self.own[before..place] {
+                add(&mut values, identity, *value);
+            }
+            before = place;
+            if let Some(deletion) = deletion {
+                values.retain(|identity, _| !deletion.is_about(identity));
             }
         }
         values

@@ -184,9 +184,15 @@ impl Process {
                 places.push(place);
             }
         }
-        if group.is_empty() {
-            return Ok(places);
+        match group.is_empty() {
+            true => Ok(places),
+            false => self.append(group).map(|_| places),
         }
+    }
+
+    /// Commits a group, as the journal's writer thread does it; its first
+    /// sequence.
+    pub(crate) fn append(&mut self, group: Vec<Record>) -> Result<u64, AppendError> {
         let encoded: Vec<Vec<u8>> = group.iter().map(Record::encode).collect();
         let appended = self.log.append(encoded.iter().map(Vec::as_slice));
         let records = group.into_iter();
@@ -199,11 +205,11 @@ impl Process {
                     let (reply, answer) = oneshot::channel();
                     self.waiting.insert(seq, answer);
                     let reply = Some(reply);
-                    let bytes = record.batch().map_or(0, Batch::bytes);
+                    let bytes = record.batch().map_or(1, Batch::bytes);
                     durable.push((TailRecord { seq, record, reply }, bytes));
                 }
                 self.tail.push(durable.into_iter());
-                Ok(places)
+                Ok(first)
             }
             Err(error) => {
                 for record in records {

@@ -15,7 +15,8 @@ use hourglass::store::WriterId;
 
 use super::action::{Action, Body, DiskTrouble, EPOCH, Question, Setup};
 use super::answer::{Asked, ask};
-use super::naive::{Journalled, RECENT_READINGS, View, values_of};
+use super::deletions::Deleting;
+use super::naive::{Durable, Journalled, RECENT_READINGS, View, values_of};
 use super::process::Process;
 use super::rounds::Flushing;
 use crate::support::sim_disk::{Fault, SimDisk};
@@ -44,6 +45,7 @@ pub(crate) struct World {
     pub(super) other: Arc<Buffer>,
     pub(super) rounds: Vec<Flushing>,
     pub(super) asked: Vec<Asked>,
+    pub(super) deleting: Option<Deleting>,
     pub(super) starts: u32,
     written_seen: usize,
     pub(super) is_away: bool,
@@ -88,6 +90,7 @@ impl World {
             other: Arc::new(other),
             rounds: Vec::new(),
             asked: Vec::new(),
+            deleting: None,
             starts: 1,
             written_seen: 0,
             is_away: false,
@@ -115,9 +118,12 @@ impl World {
                     future: ask(self.process.query.clone(), *sensor, *question),
                     is_stream: matches!(question, Question::Readings { .. }),
                     start: self.view.now(),
+                    in_records: self.in_records(),
+                    other_wrote: self.other_wrote,
                     acknowledged_applied: acknowledged.is_none_or(|last| *last < applied),
                     durable_applied: self.journalled.end() <= applied,
                     was_away: self.is_away,
+                    was_deleting: self.process.buffer.open_deletions() > 0,
                 });
                 // It takes its snapshot now.
                 self.poll_query(self.asked.len() - 1)?;
@@ -141,6 +147,8 @@ impl World {
             Action::OtherProcess(body) => self.other_process(body),
             Action::Away(away) => self.set_away(*away),
             Action::DelayedArrives => self.store.delayed_arrives(),
+            Action::Delete(deletion) => self.delete(*deletion),
+            Action::MakeDeletions(steps, trouble) => self.make_deletions(*steps, *trouble)?,
             Action::Kill => self.crash(self.disk.after_kill())?,
             Action::PowerCut(choices) => {
                 let mut choices = choices.iter();
@@ -162,7 +170,7 @@ impl World {
             Some(DiskTrouble::PowerFails(syncs)) => self.disk.power_cut_after(syncs),
             None => {}
         }
-        let place = |place: usize| values_of(&bodies[place]);
+        let place = |place: usize| Durable::Values(values_of(&bodies[place]));
         match self.process.ingest(bodies) {
             Ok(places) => {
                 for values in places.into_iter().map(place) {
@@ -172,7 +180,11 @@ impl World {
             Err(AppendError::NoRoom(_)) => {}
             Err(AppendError::Poisoned(_)) if self.journalled.unsure.is_empty() => {
                 let records = (0..bodies.len()).map(place);
-                self.journalled.unsure = records.filter(|values| !values.is_empty()).collect();
+                let has_values = |record: &Durable| match record {
+                    Durable::Values(values) => !values.is_empty(),
+                    Durable::Deletion(_) | Durable::Done(_) => true,
+                };
+                self.journalled.unsure = records.filter(has_values).collect();
             }
             Err(AppendError::Poisoned(_)) => {}
         }
@@ -185,9 +197,20 @@ impl World {
             if seq >= self.journalled.end() {
                 return Err(format!("I1: record {seq} is applied and was never durable"));
             }
-            self.view.own.extend_from_slice(self.journalled.record(seq));
+            self.note_applied(seq);
         }
         Ok(turn)
+    }
+
+    /// The instants that the records of sensors have among their newest readings.
+    fn in_records(&self) -> Vec<(String, i64)> {
+        let records = self.store.recents().into_iter();
+        records
+            .flat_map(|(sensor, recent)| {
+                let id = sensor.as_str().to_owned();
+                recent.into_iter().map(move |r| (id.clone(), r.at.get()))
+            })
+            .collect()
     }
 
     pub(super) fn set_away(&mut self, away: bool) {

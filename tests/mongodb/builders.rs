@@ -3,9 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use hourglass::bucket::{Computed, Elements, Merge};
-use hourglass::model::{BucketKey, HourStart, MeasureName, SensorId};
+use hourglass::model::{
+    BucketKey, HourStart, MeasureName, Micros, Retention, SensorDetails, SensorId, Site, SiteId,
+    Tags,
+};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
-use hourglass::store::{BucketVersion, BucketWrite, Expect, Store, WriteOutcome};
+use hourglass::store::{
+    BucketVersion, BucketWrite, Expect, RecordVersion, SensorPut, SensorTold, Store, WriteOutcome,
+};
 use mongodb::bson::Document;
 use mongodb::event::EventHandler;
 use mongodb::event::command::CommandEvent;
@@ -79,21 +84,63 @@ pub(super) fn next(
     }
 }
 
+/// A sensor heard of, in milliseconds since the epoch.
+pub(super) fn told(id: &str, millis: i64, attributes: &[(&str, &str)]) -> SensorTold {
+    SensorTold {
+        sensor: sensor(id),
+        last_seen: Some(Micros::new(millis * 1000).unwrap()),
+        attributes: Tags::new(attributes.iter().copied()),
+        recent: None,
+    }
+}
+
+pub(super) fn record(rev: i64, by: i64) -> RecordVersion {
+    RecordVersion { rev, by }
+}
+
+/// What people say first of a sensor.
+pub(super) fn put(id: &str, details: SensorDetails) -> SensorPut {
+    SensorPut {
+        id: sensor(id),
+        expect: None,
+        target: record(1, 7),
+        details,
+        attributes_removed: Vec::new(),
+    }
+}
+
+/// A site that says no more than its name.
+pub(super) fn site(id: &str, name: &str) -> Site {
+    Site {
+        id: SiteId::new(id).unwrap(),
+        name: Some(name.into()),
+        city: None,
+        address: None,
+        position: None,
+        contacts: Vec::new(),
+        time_zone: None,
+        notes: None,
+        retention: Retention::default(),
+    }
+}
+
+/// Outcomes as letters: s(tored), f(enced), x (failed).
+pub(super) fn letters(outcomes: &[WriteOutcome]) -> String {
+    let letter = |outcome: &WriteOutcome| match outcome {
+        WriteOutcome::Stored => 's',
+        WriteOutcome::Fenced => 'f',
+        WriteOutcome::Failed(_) => 'x',
+    };
+    outcomes.iter().map(letter).collect()
+}
+
 pub(super) fn store(uri: &str) -> MongoStore {
     MongoStore::connect(uri, MongoSettings::default()).unwrap()
 }
 
-/// Outcomes as letters: s(tored), f(enced), x (failed).
+/// Outcomes of writes, as letters.
 pub(super) async fn written(store: &MongoStore, writes: &[BucketWrite]) -> String {
-    let outcomes = store.write(writes).await.unwrap();
-    outcomes
-        .iter()
-        .map(|outcome| match outcome {
-            WriteOutcome::Stored => 's',
-            WriteOutcome::Fenced => 'f',
-            WriteOutcome::Failed(_) => 'x',
-        })
-        .collect()
+    letters(&store.write(writes).await.unwrap())
 }
 
 /// Commands that a store sent.

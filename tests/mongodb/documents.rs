@@ -11,7 +11,7 @@ use super::builders::{
 use crate::support::mongod::TestDatabase;
 use crate::support::python::{PYMONGO, run_script};
 
-fn print_documents(uri: &str, database: &str) -> Vec<String> {
+pub(super) fn print_documents(uri: &str, database: &str) -> Vec<String> {
     run_script(
         PYMONGO,
         "tests/mongodb/print_documents.py",
@@ -68,6 +68,14 @@ async fn another_client_reads_the_documents_as_they_are_described() {
             r#""count": {"$numberInt": "1"}, "computed": {"$numberInt": "1"}}"#
         )
         .to_owned(),
+        r#"{"_id": {"$numberInt": "1"}}"#.to_owned(),
+        concat!(
+            r#"{"attrs.k": {"$numberInt": "1"}, "attrs.v": {"$numberInt": "1"}, "#,
+            r#""_id": {"$numberInt": "1"}}"#
+        )
+        .to_owned(),
+        r#"{"site.id": {"$numberInt": "1"}, "_id": {"$numberInt": "1"}}"#.to_owned(),
+        r#"{"lastSeen": {"$numberInt": "1"}, "_id": {"$numberInt": "1"}}"#.to_owned(),
         [
             r#"{"_id": "S%7C1|2026-05-01T10", "sensorId": "S|1", "hour": "#,
             hour,

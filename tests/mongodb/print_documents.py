@@ -1,5 +1,6 @@
 """Prints what a database holds, as canonical extended JSON, one thing a line:
-options and indexes of `buckets`, then its documents, then those of `sensors`.
+options of `buckets`, indexes of `buckets` and `sensors`, then the documents of
+`buckets`, `sensors` and `sites`.
 Usage: print_documents.py URI DATABASE"""
 
 import sys
@@ -20,8 +21,9 @@ def show(value):
 
 
 show(buckets.options())
-for index in buckets.list_indexes():
-    show(index["key"])
 for collection in (buckets, database["sensors"]):
+    for index in collection.list_indexes():
+        show(index["key"])
+for collection in (buckets, database["sensors"], database["sites"]):
     for document in collection.find().sort("_id"):
         show(document)

@@ -10,3 +10,4 @@ mod full;
 mod lock;
 mod stop;
 mod verify;
+mod verify_records;

@@ -14,7 +14,7 @@ use super::builders::{post, run, until_stored};
 use crate::support::hourglass::Start;
 use crate::support::mongod::TestDatabase;
 
-fn verify(data_dir: &Path, store: &str, repair: bool) -> (Option<i32>, String, String) {
+pub(super) fn verify(data_dir: &Path, store: &str, repair: bool) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hourglass"));
     command.args(["verify", "--store", store, "--data-dir"]);
     command.arg(data_dir).args(repair.then_some("--repair"));

@@ -62,7 +62,7 @@ async fn it_shows_what_is_said_what_is_sent_and_the_version() {
         put(&hourglass, "/v1/sites/plant", &plant).await;
         let said = json!({
             "name": "Boiler", "model": "SHT31", "units": { "temp": "°C" }, "site": "plant",
-            "attributes": { "room": "5" }, "rawRetention": "30d",
+            "attributes": { "room": "5" }, "rawRetention": "9000d",
         });
         put(&hourglass, "/v1/sensors/S1", &said).await;
         let line = "m,sensor=S1,room=4b,fw=2.1 temp=1 1777629605".to_owned();
@@ -76,7 +76,7 @@ async fn it_shows_what_is_said_what_is_sent_and_the_version() {
                 "sensorId": "S1", "name": "Boiler", "model": "SHT31", "units": { "temp": "°C" },
                 "site": { "id": "plant", "name": "Plant", "city": "Bern" },
                 "attributes": { "room": "5", "fw": "2.1" }, "attributesSet": ["room"],
-                "rawRetention": "30d",
+                "rawRetention": "9000d",
                 "recent": [{ "ts": at(5), "measures": { "temp": 1.0 } }], "complete": true,
             });
             assert_eq!(page, expected);

@@ -10,6 +10,8 @@ use crate::support::hourglass::Hourglass;
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) etag: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) retry_after: Option<String>,
     pub(super) body: Value,
 }
 
@@ -32,13 +34,19 @@ pub(super) async fn change(
         request = request.header(*name, *value);
     }
     let response = request.body(body).send().await.unwrap();
-    let etag = response.headers().get("etag");
-    let etag = etag.map(|tag| tag.to_str().unwrap().to_owned());
+    let header = |name: &str| {
+        let value = response.headers().get(name)?;
+        Some(value.to_str().unwrap().to_owned())
+    };
+    let (etag, location) = (header("etag"), header("location"));
+    let retry_after = header("retry-after");
     let status: StatusCode = response.status();
     let text = response.text().await.unwrap();
     Answer {
         status: status.as_u16(),
         etag,
+        location,
+        retry_after,
         body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
     }
 }

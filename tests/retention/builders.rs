@@ -16,6 +16,9 @@ use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
 use hourglass::store::{Store, StoredBucket, WriterId};
 use hourglass::sweep::{Dropped, Pass, PassParts, PassTurn};
 
+use crate::support::eventually::eventually;
+use crate::support::hourglass::Hourglass;
+
 /// The hour that is being filled.
 pub(super) const HOUR: i32 = 493_786;
 
@@ -141,15 +144,18 @@ impl Process {
         }
     }
 
-    /// A pass that has not begun.
-    pub(super) fn pass(&self, now: Micros) -> Pass {
-        let parts = PassParts {
+    pub(super) fn parts(&self) -> PassParts {
+        PassParts {
             store: Arc::clone(&self.store),
             buffer: Arc::clone(&self.buffer),
             table: Arc::clone(&self.table),
             writer: Arc::new(WriterId::new(self.writer + 1000)),
-        };
-        Pass::new(parts, now)
+        }
+    }
+
+    /// A pass that has not begun.
+    pub(super) fn pass(&self, now: Micros) -> Pass {
+        Pass::new(self.parts(), now)
     }
 
     /// Makes a whole pass.
@@ -177,4 +183,42 @@ pub(super) async fn run_turn(pass: &mut Pass) -> bool {
         PassTurn::Done => false,
         other => panic!("{other:?}"),
     }
+}
+
+/// The start of the hour this many hours before now, by the system's clock.
+pub(super) fn hours_ago(count: i64) -> jiff::Timestamp {
+    let now = jiff::Timestamp::now().as_second();
+    jiff::Timestamp::from_second((now / 3600 - count) * 3600).unwrap()
+}
+
+/// A reading of each of these hours before now, as JSON.
+pub(super) fn items(sensor: &str, ago: &[i64]) -> serde_json::Value {
+    let item = |ago: &i64| {
+        let ts = hours_ago(*ago).to_string();
+        serde_json::json!({ "sensorId": sensor, "ts": ts, "temp": *ago as f64 / 4.0 })
+    };
+    ago.iter().map(item).collect()
+}
+
+/// Waits until a sample of `/metrics` is at least `value`.
+pub(super) async fn until_metric(server: &Hourglass, sample: &str, value: f64) {
+    eventually(sample, async || {
+        (server.metric(sample).await >= value).then_some(())
+    })
+    .await;
+}
+
+/// Waits until the store holds everything.
+pub(super) async fn until_stored(server: &Hourglass) {
+    eventually("nothing pending", async || {
+        (server.metric("hourglass_values_pending").await == 0.0).then_some(())
+    })
+    .await;
+}
+
+/// Posts items that must all be taken.
+pub(super) async fn post(server: &Hourglass, items: &serde_json::Value) {
+    let (status, answer) = server.post(items).await;
+    let rejected = &answer["rejected"];
+    assert_eq!((status, rejected), (202, &serde_json::json!(0)), "{answer}");
 }

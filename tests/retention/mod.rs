@@ -3,5 +3,9 @@
 
 mod buffer;
 mod builders;
+mod door;
+mod kills;
 mod pass;
+mod preview;
+mod service;
 mod turns;

@@ -374,3 +374,45 @@ fn a_measure_beyond_the_cap_of_its_sensor_is_named() {
         refused.detail
     );
 }
+
+/// The sensor's bound, which is not that of all; what has no time is never old.
+#[test]
+fn what_the_sensor_no_longer_keeps_is_refused_with_the_bound() {
+    let item = |rest: &str| format!(r#"{{"sensorId":"kept-from-2025","a":1{rest}}}"#);
+    let other = r#"{"sensorId":"S1","a":1,"ts":"2024-12-31T23:59:59.999999Z"}"#;
+    assert!(fate(other).is_ok());
+    assert!(fate(&item(r#","ts":"2025-01-01T00:00:00Z""#)).is_ok());
+    assert!(fate(&item("")).is_ok());
+    for (time, field) in [
+        (r#","ts":"2024-12-31T23:59:59.999999Z""#, "ts"),
+        (r#","ts":1735689599"#, "ts"),
+        (r#","ageMs":100000000000"#, "ageMs"),
+    ] {
+        assert_eq!(
+            fate(&item(time)),
+            refusal(field, OlderThanRetention),
+            "{time}"
+        );
+        let detail = detail(&item(time));
+        assert!(
+            detail.contains("is before 2025-01-01T00:00:00Z, from which on"),
+            "{detail}"
+        );
+        assert!(detail.contains("check the device's clock"), "{detail}");
+    }
+}
+
+/// As far as the unit of a time can be the mistake where `min_time` is early.
+#[test]
+fn a_unit_that_was_likely_meant_is_told_of_what_is_not_kept() {
+    let mut context = context();
+    context.min_time = Micros::MIN;
+    context.unit = Some(TimeUnit::Millis);
+    let body = br#"[{"sensorId":"kept-from-2025","a":1,"ts":1750000000}]"#;
+    let mut gate = Counted(NOW);
+    let decoded = json(body, &context, &mut gate).unwrap();
+    let rejection = &decoded.rejections.first()[0];
+    assert_eq!(rejection.code, OlderThanRetention);
+    let meant = "did you mean 2025-06-15T15:06:40Z, 1000 times that? then set unit";
+    assert!(rejection.detail.contains(meant), "{}", rejection.detail);
+}

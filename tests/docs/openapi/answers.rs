@@ -54,6 +54,13 @@ fn get<'a>(path: &'a str, query: &'a str, status: u16) -> Case<'a> {
     }
 }
 
+fn delete<'a>(path: &'a str, query: &'a str, status: u16) -> Case<'a> {
+    Case {
+        method: "delete",
+        ..get(path, query, status)
+    }
+}
+
 impl Case<'_> {
     async fn send(&self, hourglass: &Hourglass) -> Response {
         let method: Method = self.method.to_ascii_uppercase().parse().unwrap();
@@ -197,6 +204,8 @@ async fn answers_and_refusals_are_as_described() {
         get("/v1/sensors/{id}/readings", "?limit=1&order=desc", 200),
         get("/v1/sensors/{id}/readings", "?format=ndjson", 200),
         get("/v1/sensors/{id}/readings", "?from=2&to=1", 400),
+        delete("/v1/sensors/{id}/readings", "?from=1&to=2", 200),
+        delete("/v1/sensors/{id}/readings", "?from=1", 400),
         Case {
             headers: csv,
             ..get("/v1/sensors/{id}/readings", "", 200)

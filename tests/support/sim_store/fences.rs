@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hourglass::bucket::Elements;
 use hourglass::model::{BucketKey, HourRange, MeasureName, Micros, SensorId};
 use hourglass::store::size::{document_overhead, element_bytes};
-use hourglass::store::{BucketWrite, Expect, StoredBucket, StoredPart};
+use hourglass::store::{BucketWrite, Expect, PartChange, PartEdit, StoredBucket, StoredPart};
 
 use super::Trouble;
 use super::sensors::Sensors;
@@ -108,6 +108,31 @@ impl State {
                     measure: measure.clone(),
                     value,
                 });
+            }
+        }
+        true
+    }
+
+    /// Changes a part of a bucket; whether it still had the version it must have.
+    pub(super) fn edit(&mut self, key: &BucketKey, edit: &PartEdit) -> bool {
+        let Some(part) = self.part(key, edit.expected.part) else {
+            return false;
+        };
+        match &edit.change {
+            PartChange::Keep => return true,
+            _ if part.version != edit.expected => return false,
+            PartChange::Replace {
+                target,
+                elements,
+                computed,
+            } => {
+                part.version = *target;
+                part.elements = elements.clone();
+                part.computed = computed.clone();
+            }
+            PartChange::Remove => {
+                let parts = self.buckets.remove(key);
+                assert_eq!(parts.map(|parts| parts.len()), Some(1));
             }
         }
         true

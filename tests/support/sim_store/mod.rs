@@ -18,8 +18,8 @@ use futures_util::stream::BoxStream;
 use hourglass::bucket::Computed;
 use hourglass::model::{BucketKey, HourRange, HourStart, Order, RecentReading, SensorId};
 use hourglass::store::{
-    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
-    StoreError, StoredBucket, StoredSensor, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold,
+    Store, StoreError, StoredBucket, StoredSensor, WriteOutcome,
 };
 
 use fences::State;
@@ -74,6 +74,12 @@ impl SimStore {
         {
             state.put(&write, false);
         }
+    }
+
+    /// Writes whose caller was told of an error, and that have not arrived, never
+    /// will.
+    pub(crate) fn forget_delayed(&self) {
+        self.lock().delayed.clear();
     }
 
     /// Everything that went in so far, in order.
@@ -287,6 +293,25 @@ impl Store for SimStore {
     ) -> Result<Vec<StoredSensor>, StoreError> {
         self.read(|state| state.sensors.find(filter, after, limit))
             .await
+    }
+
+    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
+        self.read(|_| ()).await?;
+        let planted = [Trouble::ErrorBefore, Trouble::ReplyLost];
+        let trouble = self.lock().troubles.pop_front_if(|t| planted.contains(t));
+        if trouble == Some(Trouble::ErrorBefore) {
+            return Err(away());
+        }
+        for part in &edit.parts {
+            if !self.lock().edit(&edit.key, part) {
+                return Ok(WriteOutcome::Fenced);
+            }
+            self.pause().await;
+        }
+        match trouble {
+            Some(_) => Err(away()),
+            None => Ok(WriteOutcome::Stored),
+        }
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

@@ -1,0 +1,167 @@
+//! The newest readings in each sensor's record against its buckets.
+
+use super::{Report, Verify};
+use crate::flush::newest_readings;
+use crate::model::{RecentReading, SensorId, Tags};
+use crate::store::{
+    LOADS_AT_ONCE, RecentWrite, RecordVersion, SensorTold, StoreError, StoredRecent, StoredSensor,
+    WriteOutcome,
+};
+
+/// Sensors that are looked at again.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    differing: Vec<SensorId>,
+}
+
+impl Recent {
+    /// Whose newest readings differ so far.
+    pub(super) fn differing(&self) -> &[SensorId] {
+        &self.differing
+    }
+
+    /// Looks at the records of a page, and notes those that differ.
+    pub(super) async fn look_at(
+        &mut self,
+        verify: &Verify<'_>,
+        page: &[StoredSensor],
+    ) -> Result<(), StoreError> {
+        let ids: Vec<SensorId> = page.iter().map(|sensor| sensor.id.clone()).collect();
+        let mut calls: Vec<&[SensorId]> = ids.chunks(LOADS_AT_ONCE).rev().collect();
+        while let Some(ids) = calls.pop() {
+            match self.compare(verify, ids).await {
+                Ok(differing) => self
+                    .differing
+                    .extend(differing.into_iter().map(|d| d.sensor)),
+                // One of them cannot be read: the others are looked at without it. It
+                // was told where its buckets were read.
+                Err(StoreError::Corrupt { .. }) => {
+                    let halves = ids.split_at(ids.len() / 2);
+                    if ids.len() > 1 {
+                        calls.extend([halves.1, halves.0]);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn compare(
+        &self,
+        verify: &Verify<'_>,
+        ids: &[SensorId],
+    ) -> Result<Vec<Differing>, StoreError> {
+        // Records first: a list that is told in between is newer, and looked at
+        // again; one that was read behind the buckets could seem to lack some.
+        let stored = verify.store.sensors(ids).await?;
+        let longest = stored.iter().map(|sensor| sensor.recent.readings.len());
+        let readings_max = verify.recent_readings.max(longest.max().unwrap_or(0));
+        let made: Vec<SensorId> = stored
+            .iter()
+            .filter(|sensor| sensor.recent.version.is_some())
+            .map(|sensor| sensor.id.clone())
+            .collect();
+        let actual = newest_readings(verify.store, &made, readings_max).await?;
+        let stored = stored.into_iter().filter(|s| s.recent.version.is_some());
+        let differing = stored.zip(actual).filter_map(|(stored, actual)| {
+            let is_true = is_true(&stored.recent, &actual, verify.recent_readings);
+            (!is_true).then_some(Differing {
+                sensor: stored.id,
+                stored: stored.recent,
+                actual,
+            })
+        });
+        Ok(differing.collect())
+    }
+
+    /// Tells, and repairs, what still differs.
+    pub(super) async fn settle(
+        &self,
+        verify: &Verify<'_>,
+        report: &mut Report,
+        tell: &mut impl FnMut(String),
+    ) -> Result<(), StoreError> {
+        for ids in self.differing.chunks(LOADS_AT_ONCE) {
+            for mut differing in self.compare(verify, ids).await? {
+                report.recent_differing += 1;
+                tell(format!(
+                    "sensor {}: its {} newest readings are not those of its buckets",
+                    differing.sensor,
+                    differing.stored.readings.len()
+                ));
+                differing.actual.truncate(verify.recent_readings);
+                if verify.repair && differing.repair(verify).await? {
+                    report.recent_repaired += 1;
+                    tell(format!("sensor {}: repaired", differing.sensor));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a list holds exactly the newest readings. It may be longer or shorter
+/// than is set now, as it was told while something else was set.
+fn is_true(stored: &StoredRecent, actual: &[RecentReading], readings_max: usize) -> bool {
+    let has_none = stored.readings.is_empty() && readings_max > 0 && !actual.is_empty();
+    !has_none && actual.starts_with(&stored.readings)
+}
+
+struct Differing {
+    sensor: SensorId,
+    stored: StoredRecent,
+    actual: Vec<RecentReading>,
+}
+
+impl Differing {
+    /// Whether it is right now; not where somebody changed the record meanwhile.
+    async fn repair(&self, verify: &Verify<'_>) -> Result<bool, StoreError> {
+        let expect = self.stored.version;
+        let told = SensorTold {
+            sensor: self.sensor.clone(),
+            last_seen: None,
+            attributes: Tags::default(),
+            recent: Some(RecentWrite {
+                expect,
+                target: RecordVersion {
+                    rev: expect.map_or(0, |version| version.rev) + 1,
+                    by: verify.writer.next(),
+                },
+                readings: self.actual.clone(),
+            }),
+        };
+        match verify.store.touch(&[told]).await?.into_iter().next() {
+            Some(WriteOutcome::Stored) => Ok(true),
+            Some(WriteOutcome::Failed(error)) => Err(error),
+            Some(WriteOutcome::Fenced) | None => Ok(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{MeasureName, Micros};
+
+    #[test]
+    fn a_list_is_true_where_it_is_the_newest_readings_however_many_it_keeps() {
+        let reading = |at| RecentReading {
+            at: Micros::new(at).unwrap(),
+            values: vec![(MeasureName::new("temp").unwrap(), at as f64)],
+        };
+        let list = |instants: &[i64]| StoredRecent {
+            version: None,
+            readings: instants.iter().copied().map(reading).collect(),
+        };
+        let actual = [9, 7, 5].map(reading);
+        for right in [&[9, 7, 5][..], &[9, 7], &[9]] {
+            assert!(is_true(&list(right), &actual, 2), "{right:?}");
+        }
+        for wrong in [&[][..], &[7, 5], &[9, 5], &[9, 7, 5, 3]] {
+            assert!(!is_true(&list(wrong), &actual, 2), "{wrong:?}");
+        }
+        assert!(is_true(&list(&[]), &actual, 0));
+        assert!(is_true(&list(&[]), &[], 2));
+    }
+}

@@ -101,11 +101,13 @@ impl Registry {
                 }
             };
             self.cap.settle(&admission);
-            self.retention.notify();
             open = Vec::new();
             for ((put, put_item), put_outcome) in puts.iter().zip(put_items).zip(outcomes) {
                 match put_outcome {
-                    WriteOutcome::Stored => outcome.stored(put),
+                    WriteOutcome::Stored => {
+                        self.hold(put, stored.get(&put.id).map(|stored| &stored.details));
+                        outcome.stored(put);
+                    }
                     WriteOutcome::Fenced => open.push(put_item),
                     WriteOutcome::Failed(error @ StoreError::Unavailable { .. }) => {
                         return Err(error.into());

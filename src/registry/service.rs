@@ -143,14 +143,7 @@ impl Registry {
             match put_one.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(WriteOutcome::Stored)) => {
                     self.cap.settle(&admission);
-                    let before = stored.as_ref().map(|stored| &stored.details);
-                    let says = |details: &SensorDetails| {
-                        let site = details.site.as_ref().map(|site| site.id.clone());
-                        (details.retention, site)
-                    };
-                    if before.map(says).unwrap_or_default() != says(&put.details) {
-                        self.retention.notify();
-                    }
+                    self.hold(&put, stored.as_ref().map(|stored| &stored.details));
                     if let Some(copy) = &put.details.site {
                         self.check_copy(copy).await?;
                     }
@@ -169,6 +162,18 @@ impl Registry {
             }
         }
         Err(RegistryError::Contended)
+    }
+
+    /// Where a sensor says otherwise now how long it is kept, nothing of it goes
+    /// until that was looked at.
+    pub(super) fn hold(&self, put: &SensorPut, before: Option<&SensorDetails>) {
+        let says = |details: &SensorDetails| {
+            let site = details.site.as_ref().map(|site| site.id.clone());
+            (details.retention, site)
+        };
+        if before.map(says).unwrap_or_default() != says(&put.details) {
+            self.retention.hold(&put.id);
+        }
     }
 
     /// The copy of a site that there is.
@@ -286,7 +291,7 @@ impl Registry {
                 WriteOutcome::Stored => {
                     let before = stored.as_ref().map(|stored| stored.site.retention);
                     if before.unwrap_or_default() != put.site.retention {
-                        self.retention.notify();
+                        self.retention.hold_all();
                     }
                     let is_rewriting =
                         put.rewrite_copies || stored.is_some_and(|stored| stored.copies.is_some());

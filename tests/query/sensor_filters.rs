@@ -8,8 +8,11 @@ use crate::support::eventually::eventually;
 use crate::support::hourglass::{Hourglass, alone};
 use crate::support::site::each_store;
 
+/// Parameters with their values.
+type Conditions<'a> = &'a [(&'a str, &'a str)];
+
 /// The ids that pass, all on one page, and the same by pages of one.
-async fn ids(hourglass: &Hourglass, query: &[(&str, &str)]) -> Vec<String> {
+async fn ids(hourglass: &Hourglass, query: Conditions<'_>) -> Vec<String> {
     let whole = page(hourglass, query, None).await;
     assert_eq!(whole["next"], Value::Null);
     let mut joined = Vec::new();
@@ -29,7 +32,7 @@ async fn ids(hourglass: &Hourglass, query: &[(&str, &str)]) -> Vec<String> {
     joined.iter().map(id).collect()
 }
 
-async fn page(hourglass: &Hourglass, query: &[(&str, &str)], after: Option<&str>) -> Value {
+async fn page(hourglass: &Hourglass, query: Conditions<'_>, after: Option<&str>) -> Value {
     let cursor = after.map(|after| ("cursor", after));
     let pairs = query.iter().copied().chain(cursor);
     let url = reqwest::Url::parse_with_params(&hourglass.url("/v1/sensors"), pairs).unwrap();
@@ -69,7 +72,7 @@ async fn each_condition_finds_those_in_the_store_and_those_in_the_buffer() {
         // One has a new firmware, one is new; the store knows neither.
         post(&hourglass, "m,sensor=S3,fw=2.1 temp=1", &ahead).await;
         post(&hourglass, "m,sensor=S4,fw=2.1,floor=10 temp=1", &ahead).await;
-        let all: [(&[(&str, &str)], &[&str]); 9] = [
+        let all: [(Conditions<'_>, &[&str]); 9] = [
             (&[("site", "plant")], &["S1", "S6"]),
             (&[("attr.fw", "2.1")], &["S1", "S3", "S4"]),
             (&[("attr_prefix.fw", "2.1")], &["S1", "S2", "S3", "S4"]),

@@ -29,7 +29,9 @@ impl Buffer {
             }
         }
         self.freed.notify_waiters();
-        in_flight
+        // A write of an entry that a deletion made forget it is out, too.
+        let ghost = self.oldest_ghost(sensor).filter(|hour| *hour < cutoff);
+        in_flight.into_iter().chain(ghost).min()
     }
 
     /// Takes back the lease of `key` whose target is `target` if its hour is kept
@@ -83,6 +85,7 @@ impl Buffer {
         }
         self.forget(entry);
         hours.hours.remove(&hour);
+        self.freed.notify_waiters();
         true
     }
 }

@@ -28,6 +28,12 @@ impl Keeps {
         }
     }
 
+    /// Whether everything stays.
+    #[must_use]
+    pub fn is_forever(self) -> bool {
+        self.hours == Keep::Forever && self.readings == Keep::Forever
+    }
+
     /// Which hours are behind these keeps at `now`.
     #[must_use]
     pub fn cutoffs(self, now: Micros) -> Cutoffs {

@@ -71,6 +71,11 @@ impl Fleet {
         Ok(page.iter().map(|stored| self.said(stored)).collect())
     }
 
+    /// Goes back to the first sensor; the sites stay as they were read.
+    pub(super) fn begin_again(&mut self) {
+        self.last_sensor = None;
+    }
+
     /// What is said of one sensor, whose site is asked for alone.
     pub(super) async fn read_one(
         store: &dyn Store,

@@ -81,6 +81,17 @@ impl Process {
 
     /// Another one on the same store.
     pub(super) fn over(store: Arc<dyn Store>, settings: &RetentionSettings, writer: u32) -> Self {
+        let process = Self::starting(store, settings, writer);
+        process.table.bind(1);
+        process
+    }
+
+    /// One that has not looked at the sensors yet.
+    pub(super) fn starting(
+        store: Arc<dyn Store>,
+        settings: &RetentionSettings,
+        writer: u32,
+    ) -> Self {
         let ledger = Arc::new(Ledger::default());
         let table = Arc::new(RetentionTable::new(settings, now()));
         let buffer_settings = BufferSettings {

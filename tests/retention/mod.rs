@@ -8,4 +8,5 @@ mod kills;
 mod pass;
 mod preview;
 mod service;
+mod start;
 mod turns;

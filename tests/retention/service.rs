@@ -15,6 +15,11 @@ const READINGS: &str = "hourglass_retention_dropped_buckets_total{tier=\"reading
 /// nothing.
 const AGO: [i64; 6] = [90, 70, 40, 12, 3, 0];
 
+/// The hour that is being filled goes to the store at once, too.
+fn start(site: &Site) -> Start {
+    site.start().set("FLUSH__AGE_MAX", "100ms")
+}
+
 async fn get(server: &Hourglass, path: &str) -> Value {
     let (status, answer) = server.get(path).await;
     assert_eq!(status, 200, "{answer}");
@@ -39,7 +44,7 @@ fn verify(start: &Start) -> String {
 }
 
 async fn what_is_too_old_goes_and_nothing_else(site: Site) {
-    let forever = site.start();
+    let forever = start(&site);
     let server = forever.start();
     for sensor in ["S1", "S2"] {
         post(&server, &items(sensor, &AGO)).await;
@@ -53,7 +58,7 @@ async fn what_is_too_old_goes_and_nothing_else(site: Site) {
     assert_eq!(everything.get("rawFrom"), None);
     assert!(server.stop().0.success());
 
-    let start = site.start().set("RETENTION__HOURS", "80h");
+    let start = start(&site).set("RETENTION__HOURS", "80h");
     let start = start.set("RETENTION__READINGS", "20h");
     let server = start.start();
     until_metric(&server, HOURS, 2.0).await;
@@ -129,7 +134,7 @@ async fn what_is_too_old_goes_and_nothing_else_mongodb() {
 
 /// No pass is due for a day.
 async fn what_people_say_holds_at_once(site: Site) {
-    let server = site.start().set("RETENTION__EVERY", "24h").start();
+    let server = start(&site).set("RETENTION__EVERY", "24h").start();
     for sensor in ["S1", "S2"] {
         post(&server, &items(sensor, &AGO)).await;
     }

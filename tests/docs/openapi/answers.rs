@@ -8,13 +8,13 @@ use super::schema::{faults, resolve};
 use crate::support::hourglass::{Hourglass, Start};
 
 /// A request, its operation, and the status it is answered with.
-struct Case<'a> {
-    method: &'a str,
-    path: &'a str,
-    query: &'a str,
-    headers: &'a [(&'a str, &'a str)],
-    body: &'a str,
-    status: u16,
+pub(super) struct Case<'a> {
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+    pub(super) query: &'a str,
+    pub(super) headers: &'a [(&'a str, &'a str)],
+    pub(super) body: &'a str,
+    pub(super) status: u16,
 }
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
@@ -74,7 +74,7 @@ impl Case<'_> {
         request.body(self.body.to_owned()).send().await.unwrap()
     }
 
-    async fn check(&self, hourglass: &Hourglass, document: &Value) {
+    pub(super) async fn check(&self, hourglass: &Hourglass, document: &Value) {
         let name = format!("{} {}{} {}", self.method, self.path, self.query, self.body);
         let response = self.send(hourglass).await;
         assert_eq!(response.status().as_u16(), self.status, "{name}");
@@ -221,6 +221,9 @@ async fn answers_and_refusals_are_as_described() {
         get("/v1/hourly", "?sensor=S1", 400),
         get("/v1/latest", "?sensor=S1&sensor=none", 200),
         get("/v1/latest", "", 400),
+        get("/v1/retention", "", 200),
+        get("/v1/retention", "?sensor=S1", 200),
+        get("/v1/retention", "?since=1", 400),
         get("/v1/conflicts", "", 200),
         get("/v1/conflicts", "?limit=1", 400),
         influx("/write", "", LINES, 400),

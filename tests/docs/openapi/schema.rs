@@ -56,7 +56,11 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
             "maximum" if value.as_f64().is_some_and(|v| v > number(rule)) => {
                 fault(format!("is up to {rule}"));
             }
-            "maxLength" if value.as_str().is_some_and(|v| v.len() as f64 > number(rule)) => {
+            "maxLength"
+                if value
+                    .as_str()
+                    .is_some_and(|v| v.len() as f64 > number(rule)) =>
+            {
                 fault(format!("has {rule} bytes"));
             }
             "maxProperties" if fields.len() as f64 > number(rule) => {

@@ -25,6 +25,8 @@ pub struct OpenDeletion {
     pub range: TimeRange,
     /// Readings (instants) that went before the store had them.
     pub purged: u64,
+    /// Whether they have gone: before that the store is not turned to.
+    is_purged: bool,
 }
 
 /// All of them.
@@ -45,6 +47,7 @@ impl Buffer {
             sensor: sensor.clone(),
             range,
             purged: 0,
+            is_purged: false,
         };
         self.pins.add(seq);
         let mut deletions = lock(&self.deletions);
@@ -55,6 +58,7 @@ impl Buffer {
         let mut deletions = lock(&self.deletions);
         if let Some(open) = deletions.open.iter_mut().find(|open| open.seq == seq) {
             open.purged = purged;
+            open.is_purged = true;
         }
         drop(deletions);
         self.deletion_wanted.notify_one();
@@ -125,11 +129,22 @@ impl Buffer {
         self.deletion_wanted.notify_one();
     }
 
+    /// The oldest hour of `sensor` of which a write is out that its entry forgot.
+    pub(super) fn oldest_ghost(&self, sensor: &SensorId) -> Option<HourStart> {
+        if self.open_deletions.load(Relaxed) == 0 {
+            return None;
+        }
+        let deletions = lock(&self.deletions);
+        let ghosts = deletions.ghosts.iter().map(|(key, _)| key);
+        let of_sensor = ghosts.filter(|key| key.sensor == *sensor);
+        of_sensor.map(|key| key.hour).min()
+    }
+
     /// The oldest deletion that is not done, once no write of its buckets is out.
     #[must_use]
     pub fn next_deletion(&self) -> Option<OpenDeletion> {
         let deletions = lock(&self.deletions);
-        let open = deletions.open.first()?;
+        let open = deletions.open.first().filter(|open| open.is_purged)?;
         let is_out = deletions
             .ghosts
             .iter()

@@ -233,8 +233,9 @@ impl DeletionRun {
         }
     }
 
-    /// The newest readings of the record are made anew where some of them are
-    /// deleted: after the buckets, so that whoever made a list before is fenced.
+    /// The newest readings of the record are made anew: after the buckets, and
+    /// though they hold nothing of the range, so that whoever made a list before
+    /// and is about to tell it loses the fence.
     async fn recent(
         &mut self,
         store: &dyn Store,
@@ -247,9 +248,8 @@ impl DeletionRun {
             .await?
             .pop()
             .map(|stored| stored.recent);
-        let range = self.deletion.range;
-        let stored = stored.filter(|recent| recent.readings.iter().any(|r| range.contains(r.at)));
-        if let Some(recent) = stored {
+        let recent = stored.unwrap_or_default();
+        if recent.version.is_some() || self.report.buckets > 0 {
             let newest = newest_readings(store, sensor, buffer.recent_readings()).await?;
             let write = RecentWrite {
                 expect: recent.version,

@@ -149,8 +149,12 @@ impl Flusher {
             self.start_rounds(deadline, true);
             let retry = parts.buffer.next_retry();
             let is_behind = parts.progress.lag() > 0;
+            // What waits for a deletion is flushed once it is done; one that the
+            // store does not make is the next start's.
+            let is_deleting = parts.buffer.open_deletions() > 0 && parts.health.is_up();
             if self.workers.is_empty()
                 && !is_behind
+                && !is_deleting
                 && retry.is_none()
                 && !self.tell_silent_sensors(deadline)
             {

@@ -38,7 +38,11 @@ impl World {
                 to: instant(deletion.to),
             },
         };
-        self.journal(record, Durable::Deletion(deletion));
+        if self.journal(record, Durable::Deletion(deletion)) {
+            for asked in &mut self.asked {
+                asked.was_deleting = true;
+            }
+        }
     }
 
     /// Whether the record is durable.
@@ -80,9 +84,6 @@ impl World {
         for deletion in self.journalled.deletions(seq..seq + 1) {
             if !was_done {
                 self.view.deleted.push((self.view.own.len(), *deletion));
-                for asked in &mut self.asked {
-                    asked.was_deleting = true;
-                }
             }
         }
     }

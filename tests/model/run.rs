@@ -123,7 +123,7 @@ impl World {
                     acknowledged_applied: acknowledged.is_none_or(|last| *last < applied),
                     durable_applied: self.journalled.end() <= applied,
                     was_away: self.is_away,
-                    was_deleting: self.process.buffer.open_deletions() > 0,
+                    was_deleting: !self.journalled.open.is_empty(),
                 });
                 // It takes its snapshot now.
                 self.poll_query(self.asked.len() - 1)?;

@@ -19,6 +19,7 @@ mod origins;
 mod pins;
 mod plan;
 mod recent;
+mod seen;
 mod snapshot;
 
 pub use conflicts::ConflictRecord;
@@ -26,6 +27,7 @@ pub use deletion::OpenDeletion;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
 pub use recent::{StaleRecent, Told, Untold};
+pub use seen::SensorSeen;
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -38,7 +40,7 @@ use tokio::sync::Notify;
 
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
-use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId, Tags};
+use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId};
 use crate::retention::RetentionTable;
 use crate::store::WriterId;
 
@@ -89,19 +91,6 @@ struct SensorHours {
     labels: Option<Box<Labels>>,
     telling: Telling,
     hours: BTreeMap<HourStart, Entry>,
-}
-
-/// When a sensor was last heard of, and what it says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SensorSeen {
-    /// Which sensor.
-    pub sensor: SensorId,
-    /// Time of receipt of its latest reading.
-    pub last_seen: Micros,
-    /// The tags it sent, the newest text of each key.
-    pub attributes: Tags,
-    /// Whether the store has `attributes`.
-    pub attributes_told: bool,
 }
 
 /// A reading on its way in.
@@ -404,49 +393,6 @@ impl Buffer {
     pub fn conflicts(&self) -> Vec<ConflictRecord> {
         lock(&self.conflicts).newest_first()
     }
-
-    /// When a sensor of the buffer was last heard of, and its attributes.
-    #[must_use]
-    pub fn seen_one(&self, sensor: &SensorId) -> Option<SensorSeen> {
-        let shard = self.shard(sensor);
-        let hours = shard.sensors.get(sensor)?;
-        Some(hours.seen(sensor))
-    }
-
-    /// When the sensors of the buffer with an id above `after` were last heard
-    /// of, and their attributes, ordered by id.
-    #[must_use]
-    pub fn seen(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
-        self.seen_where(after, |_| true)
-    }
-
-    /// The same of those of which the store was not told all of it.
-    #[must_use]
-    pub fn seen_untold(&self, after: Option<&SensorId>) -> Vec<SensorSeen> {
-        self.seen_where(after, |hours| {
-            !(hours.last_seen_stored && hours.attributes_told())
-        })
-    }
-
-    fn seen_where(
-        &self,
-        after: Option<&SensorId>,
-        is_asked: impl Fn(&SensorHours) -> bool,
-    ) -> Vec<SensorSeen> {
-        let mut seen = Vec::new();
-        for shard in &self.shards {
-            let shard = lock(shard);
-            seen.extend(
-                shard
-                    .sensors
-                    .iter()
-                    .filter(|(id, hours)| after.is_none_or(|after| *id > after) && is_asked(hours))
-                    .map(|(id, hours)| hours.seen(id)),
-            );
-        }
-        seen.sort_by(|a, b| a.sensor.cmp(&b.sensor));
-        seen
-    }
 }
 
 impl SensorHours {
@@ -454,21 +400,6 @@ impl SensorHours {
     fn bytes(&self) -> usize {
         let labels = self.labels.as_ref().map_or(0, |labels| labels.bytes());
         SENSOR_BYTES + labels + self.telling.bytes()
-    }
-
-    /// All that is known of the sensor `id`.
-    fn seen(&self, id: &SensorId) -> SensorSeen {
-        let labels = self.labels.as_ref();
-        SensorSeen {
-            sensor: id.clone(),
-            last_seen: self.last_seen,
-            attributes: labels.map_or_else(Tags::default, |l| l.attributes().clone()),
-            attributes_told: self.attributes_told(),
-        }
-    }
-
-    fn attributes_told(&self) -> bool {
-        self.labels.as_ref().is_none_or(|l| !l.is_untold())
     }
 }
 

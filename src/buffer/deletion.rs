@@ -130,6 +130,17 @@ impl Buffer {
         self.deletion_wanted.notify_one();
     }
 
+    /// The oldest hour of `sensor` of which a write is out that its entry forgot.
+    pub(super) fn oldest_ghost(&self, sensor: &SensorId) -> Option<HourStart> {
+        if self.open_deletions.load(Relaxed) == 0 {
+            return None;
+        }
+        let deletions = lock(&self.deletions);
+        let ghosts = deletions.ghosts.iter().map(|(key, _)| key);
+        let of_sensor = ghosts.filter(|key| key.sensor == *sensor);
+        of_sensor.map(|key| key.hour).min()
+    }
+
     /// The oldest deletion that is not done, once no write of its buckets is out.
     #[must_use]
     pub fn next_deletion(&self) -> Option<OpenDeletion> {

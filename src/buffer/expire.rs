@@ -28,7 +28,10 @@ impl Buffer {
                 in_flight = in_flight.or(Some(hour));
             }
         }
-        in_flight
+        self.freed.notify_waiters();
+        // A write of an entry that a deletion made forget it is out, too.
+        let ghost = self.oldest_ghost(sensor).filter(|hour| *hour < cutoff);
+        in_flight.into_iter().chain(ghost).min()
     }
 
     /// Takes back the lease of `key` whose target is `target` if its hour is kept

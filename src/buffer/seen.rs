@@ -1,4 +1,5 @@
-//! What is known of the sensors that are in the buffer, for lists and pages.
+//! When the sensors of the buffer were last heard of, and what they say of
+//! themselves.
 
 use crate::model::{Micros, SensorId, Tags};
 
@@ -64,7 +65,7 @@ impl Buffer {
 
 impl SensorHours {
     /// All that is known of the sensor `id`.
-    pub(super) fn seen(&self, id: &SensorId) -> SensorSeen {
+    fn seen(&self, id: &SensorId) -> SensorSeen {
         let labels = self.labels.as_ref();
         SensorSeen {
             sensor: id.clone(),

@@ -193,7 +193,7 @@ impl Registry {
                     details: form.details(change.site.clone()),
                     attributes_removed: Vec::new(),
                 });
-                put_changes.push(change);
+                put_changes.push((change, before.details()));
             }
             let outcomes = match self.store.put_sensors(&puts).await {
                 Ok(outcomes) => outcomes,
@@ -203,12 +203,12 @@ impl Registry {
                 }
             };
             self.cap.settle(&admission);
-            self.retention.notify();
             open = Vec::new();
-            for ((put, change), put_outcome) in puts.iter().zip(put_changes).zip(outcomes) {
+            for ((put, (change, said)), put_outcome) in puts.iter().zip(put_changes).zip(outcomes) {
                 match put_outcome {
                     WriteOutcome::Stored => {
                         self.buffer.retell(&put.id);
+                        self.hold(put, Some(&said));
                         outcome.count(put, &change);
                     }
                     WriteOutcome::Fenced => open.push(change),

@@ -157,14 +157,7 @@ impl Registry {
                     self.cap.settle(&admission);
                     // What the device still sends may have been hidden or removed.
                     self.buffer.retell(id);
-                    let old = before.stored.as_ref().map(|stored| &stored.details);
-                    let says = |details: &SensorDetails| {
-                        let site = details.site.as_ref().map(|site| site.id.clone());
-                        (details.retention, site)
-                    };
-                    if old.map(says).unwrap_or_default() != says(&put.details) {
-                        self.retention.notify();
-                    }
+                    self.hold(&put, Some(&before.details()));
                     if let Some(copy) = &put.details.site {
                         self.check_copy(copy).await?;
                     }
@@ -183,6 +176,18 @@ impl Registry {
             }
         }
         Err(RegistryError::Contended)
+    }
+
+    /// Where a sensor says otherwise now how long it is kept, nothing of it goes
+    /// until that was looked at.
+    pub(super) fn hold(&self, put: &SensorPut, before: Option<&SensorDetails>) {
+        let says = |details: &SensorDetails| {
+            let site = details.site.as_ref().map(|site| site.id.clone());
+            (details.retention, site)
+        };
+        if before.map(says).unwrap_or_default() != says(&put.details) {
+            self.retention.hold(&put.id);
+        }
     }
 
     /// The copy of a site that there is.
@@ -302,7 +307,7 @@ impl Registry {
                 WriteOutcome::Stored => {
                     let before = stored.as_ref().map(|stored| stored.site.retention);
                     if before.unwrap_or_default() != put.site.retention {
-                        self.retention.notify();
+                        self.retention.hold_all();
                     }
                     let is_rewriting =
                         put.rewrite_copies || stored.is_some_and(|stored| stored.copies.is_some());

@@ -62,8 +62,10 @@ pub struct Pass {
     parts: PassParts,
     now: Micros,
     /// Whether the sensors are looked at and nothing goes yet: the first walk of
-    /// a process.
+    /// a process, or after a change of a site.
     is_survey: bool,
+    /// Changes of what sensors and sites say before it began.
+    as_of: u64,
     fleet: Fleet,
     /// Sensors of the page that have a cutoff.
     bounded: Vec<(Said, Cutoffs)>,
@@ -89,13 +91,15 @@ enum Tier {
 }
 
 impl Pass {
-    /// A pass that drops what has passed retention at `now`. The first one of a
-    /// table goes through all sensors once more before, so that the setting binds
-    /// none that is kept for longer.
+    /// A pass that drops what has passed retention at `now`. While the table does
+    /// not bind it goes through all sensors once more before, so that nothing goes
+    /// of one that is kept for longer.
     #[must_use]
     pub fn new(parts: PassParts, now: Micros) -> Self {
         parts.table.refresh(now);
         Self {
+            // Before the other: a change in between is looked at by the next pass.
+            as_of: parts.table.changes(),
             is_survey: !parts.table.is_binding(),
             parts,
             now,
@@ -145,17 +149,18 @@ impl Pass {
         if !self.fleet.read_sites(&**store).await? {
             return Ok(true);
         }
+        let as_of = table.changes();
         let page = self.fleet.read_sensors(&**store).await?;
         let is_last = page.is_empty();
         for said in page {
             let dropped = said.raw_dropped_before;
-            let cutoffs = table.set(&said.sensor, said.says, said.site, dropped, self.now);
+            let cutoffs = table.set(&said.sensor, said.says, said.site, dropped, self.now, as_of);
             if !self.is_survey && cutoffs != Cutoffs::NONE {
                 self.bounded.push((said, cutoffs));
             }
         }
         if is_last && self.is_survey {
-            table.bind_setting();
+            table.bind(self.as_of);
             self.is_survey = false;
             self.fleet.begin_again();
             return Ok(true);

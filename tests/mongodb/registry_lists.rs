@@ -207,7 +207,9 @@ async fn ranges_of_attributes_examine_what_is_in_them() {
         (between(2.7, 2.7), 100),
         (between(5.0, 9.0), 0),
     ] {
-        let (page, examined) = fleet.page(&with(&[condition.clone()]), None, 500).await;
+        let (page, examined) = fleet
+            .page(&with(std::slice::from_ref(&condition)), None, 500)
+            .await;
         assert_eq!(page.len(), found, "{condition:?}");
         assert_eq!(examined.indexes, [ATTRIBUTES.to_owned()].into());
         assert_eq!(examined.documents, found as i64, "{condition:?}");

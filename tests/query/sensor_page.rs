@@ -62,7 +62,7 @@ async fn it_shows_what_is_said_what_is_sent_and_the_version() {
         put(&hourglass, "/v1/sites/plant", &plant).await;
         let said = json!({
             "name": "Boiler", "model": "SHT31", "units": { "temp": "°C" }, "site": "plant",
-            "attributes": { "room": "5" }, "rawRetention": "30d",
+            "attributes": { "room": "5" }, "rawRetention": "9000d",
         });
         put(&hourglass, "/v1/sensors/S1", &said).await;
         let line = "m,sensor=S1,room=4b,fw=2.1 temp=1 1777629605".to_owned();
@@ -75,12 +75,17 @@ async fn it_shows_what_is_said_what_is_sent_and_the_version() {
             let expected = json!({
                 "sensorId": "S1", "name": "Boiler", "model": "SHT31", "units": { "temp": "°C" },
                 "site": { "id": "plant", "name": "Plant", "city": "Bern" },
-                "attributes": { "room": "5", "fw": "2.1" }, "rawRetention": "30d",
+                "attributes": { "room": "5", "fw": "2.1" }, "attributesSet": ["room"],
+                "rawRetention": "9000d",
                 "recent": [{ "ts": at(5), "measures": { "temp": 1.0 } }], "complete": true,
             });
             assert_eq!(page, expected);
             flushed(&hourglass).await;
         }
+        // What was got may be put again, and nothing is another's then.
+        let page = get(&hourglass, "/v1/sensors/S1").await;
+        put(&hourglass, "/v1/sensors/S1", &page).await;
+        assert_eq!(get(&hourglass, "/v1/sensors/S1").await, page);
         let url = hourglass.url("/v1/sensors/S1");
         let got = hourglass.http().get(&url).send().await.unwrap();
         // What readings change does not change the version.
@@ -112,8 +117,8 @@ async fn one_that_only_the_buffer_knows_has_a_page_and_an_unknown_one_has_none()
     // Set up and never heard of.
     put(&hourglass, "/v1/sensors/S2", &json!({ "name": "x" })).await;
     let expected = json!({
-        "sensorId": "S2", "name": "x", "attributes": {}, "lastSeen": null, "recent": [],
-        "complete": true,
+        "sensorId": "S2", "name": "x", "attributes": {}, "attributesSet": [], "lastSeen": null,
+        "recent": [], "complete": true,
     });
     assert_eq!(get(&hourglass, "/v1/sensors/S2").await, expected);
     let latest = json!({ "sensorId": "S2", "latest": null, "complete": true });

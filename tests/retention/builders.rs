@@ -82,7 +82,7 @@ impl Process {
     /// Another one on the same store.
     pub(super) fn over(store: Arc<dyn Store>, settings: &RetentionSettings, writer: u32) -> Self {
         let process = Self::starting(store, settings, writer);
-        process.table.bind_setting();
+        process.table.bind(1);
         process
     }
 

@@ -181,6 +181,34 @@ async fn a_bucket_that_is_being_written_holds_the_pass_back() {
     assert_eq!((there.len(), raw), (6, vec![-5, 0]));
 }
 
+/// A deletion makes the buffer forget an hour, but its write is still out.
+#[tokio::test]
+async fn a_forgotten_write_that_is_out_holds_the_pass_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::on(dir.path(), &keeping(Keep::Forever, hours(49)), 1);
+    let before = Process::over(
+        std::sync::Arc::clone(&process.store),
+        &keeping(Keep::Forever, Keep::Forever),
+        2,
+    );
+    filled(&before, &["S1"]).await;
+    process.apply(1, &batch("S1", [HOUR - 49]));
+    let leases = process.lease();
+    let hour = HourStart::from_hours(HOUR - 49);
+    let range = TimeRange {
+        from: hour.start(),
+        to: hour.next().start(),
+    };
+    process.buffer.delete(2, &sensor("S1"), range);
+    let later = now().saturating_add(2 * 3_600_000_000);
+    assert_eq!(process.sweep(later).await.readings, 2);
+    process.write(leases).await;
+    process.buffer.end_deletion(2);
+    assert_eq!(process.sweep(later).await.readings, 2);
+    let (_, raw) = left(&process, "S1").await;
+    assert_eq!(raw, [-5, 0]);
+}
+
 #[tokio::test]
 async fn a_sensor_without_buckets_and_an_empty_store_are_nothing_to_do() {
     let dir = tempfile::tempdir().unwrap();

@@ -8,13 +8,13 @@ use super::schema::{faults, resolve};
 use crate::support::hourglass::{Hourglass, Start};
 
 /// A request, its operation, and the status it is answered with.
-struct Case<'a> {
-    method: &'a str,
-    path: &'a str,
-    query: &'a str,
-    headers: &'a [(&'a str, &'a str)],
-    body: &'a str,
-    status: u16,
+pub(super) struct Case<'a> {
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+    pub(super) query: &'a str,
+    pub(super) headers: &'a [(&'a str, &'a str)],
+    pub(super) body: &'a str,
+    pub(super) status: u16,
 }
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
@@ -74,7 +74,7 @@ impl Case<'_> {
         request.body(self.body.to_owned()).send().await.unwrap()
     }
 
-    async fn check(&self, hourglass: &Hourglass, document: &Value) {
+    pub(super) async fn check(&self, hourglass: &Hourglass, document: &Value) {
         let name = format!("{} {}{} {}", self.method, self.path, self.query, self.body);
         let response = self.send(hourglass).await;
         assert_eq!(response.status().as_u16(), self.status, "{name}");
@@ -147,6 +147,8 @@ async fn answers_and_refusals_are_as_described() {
     ];
     let image = &[("accept", "image/png")];
     let cases = [
+        get("/v1/sensors/{id}", "", 404),
+        get("/v1/sites/{id}/hourly", "?from=0", 404),
         post("", MIXED, 202),
         post("", "[]", 202),
         post("?format=ndjson", "{}\n", 422),
@@ -195,6 +197,9 @@ async fn answers_and_refusals_are_as_described() {
         },
         get("/v1/sensors", "", 200),
         get("/v1/sensors", "?limit=0", 400),
+        get("/v1/sensors/{id}", "", 200),
+        get("/v1/sensors/{id}", "?x=1", 400),
+        get("/v1/sites/{id}/hourly", "", 400),
         get("/v1/sensors/{id}/readings", "", 200),
         get("/v1/sensors/{id}/readings", "?limit=1&order=desc", 200),
         get("/v1/sensors/{id}/readings", "?format=ndjson", 200),
@@ -293,6 +298,36 @@ async fn answers_and_refusals_are_as_described() {
     let (_, conflicts) = hourglass.get("/v1/conflicts").await;
     let mut conflicts = conflicts["conflicts"].as_array().unwrap().iter();
     assert!(conflicts.any(|conflict| conflict["refused"] == json!(25.0)));
+}
+
+#[tokio::test]
+async fn what_people_say_is_shown_as_described() {
+    let dir = tempfile::tempdir().unwrap();
+    let hourglass = Start::on(dir.path()).start();
+    let site = json!({ "name": "Plant", "city": "Bern" });
+    let sensor = json!({
+        "name": "Boiler", "model": "SHT31", "units": { "temp": "°C" }, "site": "S1",
+        "attributes": { "room": "5" }, "retention": "400d", "rawRetention": "30d",
+    });
+    for (path, body) in [("/v1/sites/S1", site), ("/v1/sensors/S1", sensor)] {
+        let request = hourglass.http().put(hourglass.url(path));
+        let request = request.header("content-type", "application/json");
+        let response = request.body(body.to_string()).send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 201);
+    }
+    let document = document();
+    // Never heard of, then heard of.
+    for _ in 0..2 {
+        for (path, query) in [
+            ("/v1/sensors", "?site=S1&attr.room=5&attr_min.room=1"),
+            ("/v1/sensors/{id}", ""),
+            ("/v1/sites/{id}/hourly", "?from=-1h"),
+        ] {
+            get(path, query, 200).check(&hourglass, &document).await;
+        }
+        let reading = json!({ "sensorId": "S1", "temp": 1.5 });
+        assert_eq!(hourglass.post(&reading).await.0, 202);
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod codes;
+mod registry_answers;
 mod routes;
 mod schema;
 

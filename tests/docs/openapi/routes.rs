@@ -59,6 +59,12 @@ fn refusal(path: &str) -> &'static str {
 async fn the_process_takes_what_is_described_and_no_other_method() {
     let dir = tempfile::tempdir().unwrap();
     let hourglass = Start::on(dir.path()).start();
+    // What `{id}` names is there.
+    for path in ["/v1/sites/S1", "/v1/sensors/S1"] {
+        let put = hourglass.http().put(hourglass.url(path));
+        let put = put.json(&serde_json::json!({})).send().await.unwrap();
+        assert_eq!(put.status(), 201);
+    }
     let operations = operations(&document());
     let paths: BTreeSet<_> = operations.iter().map(|(path, _)| path).collect();
     for path in paths {

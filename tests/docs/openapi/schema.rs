@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Keywords that describe and do not bind, or that these tests leave to people.
-const ANNOTATIONS: [&str; 3] = ["description", "default", "format"];
+const ANNOTATIONS: [&str; 4] = ["description", "default", "format", "pattern"];
 
 /// What of `value` is not as `schema` says; `root` resolves references.
 pub(super) fn faults(root: &Value, schema: &Value, value: &Value) -> Vec<String> {
@@ -53,6 +53,19 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
             "minItems" if value.is_array() && (items.len() as f64) < number(rule) => {
                 fault(format!("has {rule} items"));
             }
+            "maximum" if value.as_f64().is_some_and(|v| v > number(rule)) => {
+                fault(format!("is up to {rule}"));
+            }
+            "maxLength"
+                if value
+                    .as_str()
+                    .is_some_and(|v| v.len() as f64 > number(rule)) =>
+            {
+                fault(format!("has {rule} bytes"));
+            }
+            "maxProperties" if fields.len() as f64 > number(rule) => {
+                fault(format!("has {rule} members"));
+            }
             "required" => {
                 for name in rule.as_array().unwrap() {
                     let has = fields.contains_key(name.as_str().unwrap());
@@ -68,7 +81,8 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
                     fault("fits one of several".to_owned());
                 }
             }
-            "enum" | "const" | "minimum" | "maxItems" | "minItems" => {}
+            "enum" | "const" | "minimum" | "maximum" | "maxItems" | "minItems" => {}
+            "maxLength" | "maxProperties" => {}
             "allOf" | "properties" | "additionalProperties" | "items" | "propertyNames" => {}
             other => assert!(ANNOTATIONS.contains(&other), "{at}: keyword {other}"),
         }

@@ -233,8 +233,16 @@ impl Asked {
     /// The instants of a sensor that this process applied, or that its record
     /// had, when the query began.
     fn instants_before<'a>(&'a self, sensor: &'a str, view: &'a View) -> impl Iterator<Item = i64> {
-        let own = view.own[..self.start.0].iter().map(|(id, _)| id);
-        let own = own.filter(move |id| id.0 == sensor).map(|id| id.1);
+        let own = view.own[..self.start.0].iter().enumerate();
+        let own = own.filter(move |(place, (id, _))| {
+            let mut later = view.deleted.iter();
+            let is_deleted = later.any(|(behind, deletion)| {
+                (*place..self.start.0).contains(&(behind.saturating_sub(1)))
+                    && deletion.is_about(id)
+            });
+            id.0 == sensor && !is_deleted
+        });
+        let own = own.map(|(_, (id, _))| id.1);
         let told = self.in_records.iter().filter(move |(of, _)| of == sensor);
         own.chain(told.map(|(_, at)| *at))
     }

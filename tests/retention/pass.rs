@@ -221,3 +221,38 @@ async fn a_sensor_without_buckets_and_an_empty_store_are_nothing_to_do() {
     }
     assert!(turns < 5, "{turns}");
 }
+
+/// It was queued by what the sensor said before.
+#[tokio::test]
+async fn a_sensor_that_is_to_be_kept_longer_now_holds_back_a_pass_under_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let before = Process::on(dir.path(), &keeping(Keep::Forever, Keep::Forever), 1);
+    filled(&before, &["S1", "S2", "S3"]).await;
+    let settings = keeping(hours(1000), hours(48));
+    for hold_all in [false, true] {
+        let process = Process::over(std::sync::Arc::clone(&before.store), &settings, 2);
+        let mut pass = process.pass(now());
+        // The page, and where its buckets begin: all is queued, nothing is gone.
+        assert!(run_turn(&mut pass).await && run_turn(&mut pass).await);
+        assert_eq!((pass.dropped().hours, pass.dropped().readings), (0, 0));
+        if hold_all {
+            process.table.hold_all();
+        } else {
+            process.table.hold(&sensor("S2"));
+        }
+        while run_turn(&mut pass).await {}
+        // The second time the others are gone already.
+        let expected = if hold_all { (0, 0) } else { (2, 4) };
+        let dropped = pass.dropped();
+        assert_eq!((dropped.hours, dropped.readings), expected);
+        let (there, raw) = left(&process, "S2").await;
+        assert_eq!((there.len(), raw.len()), (6, 6));
+        let kept_too = key("S2", HOUR - 2000).hour;
+        assert!(process.table.oldest_kept(&sensor("S2")) <= kept_too);
+    }
+    // The next one looks at what is said now, which is nothing.
+    let process = Process::over(std::sync::Arc::clone(&before.store), &settings, 3);
+    process.table.hold_all();
+    let dropped = process.sweep(now()).await;
+    assert_eq!((dropped.hours, dropped.readings), (1, 2));
+}

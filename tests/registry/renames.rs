@@ -97,5 +97,7 @@ async fn a_kill_in_the_middle_of_a_rename_is_made_good_by_the_next_start() {
             names(&hourglass, sensors).await,
             json!({ "New": 2700, "Other": 300 })
         );
+        hourglass.stop();
+        site.start().verify();
     }
 }

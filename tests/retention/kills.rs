@@ -56,6 +56,8 @@ async fn a_killed_pass_is_finished(site: Site) {
         assert_eq!(hours[0]["hour"], json!(oldest_kept));
         assert!(hours.iter().all(|hour| hour["count"] == json!(1)));
     }
+    assert!(server.stop().0.success());
+    start.verify();
 }
 
 #[tokio::test(flavor = "multi_thread")]

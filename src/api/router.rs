@@ -39,7 +39,6 @@ pub fn router(state: ApiState) -> Router {
         .route("/readyz", get(ops::readyz))
         .route("/metrics", get(metrics_page::get))
         .route("/openapi.json", get(openapi::get))
-        // Before the fallbacks, which are for the routes that are there by then.
         .merge(registry::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)

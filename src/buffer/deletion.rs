@@ -12,7 +12,6 @@ use crate::model::{BucketKey, HourStart, SensorId, TimeRange};
 use crate::store::BucketVersion;
 
 use super::entry::Entry;
-use super::origins::ElementOrigins;
 use super::{Buffer, lock};
 
 /// A deletion that is not done.
@@ -195,7 +194,7 @@ struct Forgotten {
 /// pending.
 fn forget(entry: &mut Entry, hour: HourStart, range: TimeRange) -> Forgotten {
     let old = std::mem::take(&mut entry.merge);
-    let origins = std::mem::replace(&mut entry.origins, ElementOrigins::default());
+    let origins = std::mem::take(&mut entry.origins);
     let flight = entry.flight.take();
     let mut pins: Vec<u64> = entry.pending_seq.take().into_iter().collect();
     let mut first_pin = pins.first().copied();

@@ -178,7 +178,6 @@ pub enum StoreError {
 }
 
 /// Where buckets are kept. All calls may run concurrently.
-#[allow(unused_variables)]
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// `embedded` or `mongodb`.
@@ -226,9 +225,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// The records of `sensors` with all they hold, ordered by id; what there is
     /// not is left out. One round trip.
-    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
-        Err(not_built("sensors"))
-    }
+    async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError>;
 
     /// At most `limit` sensors that pass `filter`, behind `after`, in the order of
     /// [`SensorCursor`], without their recent readings. One round trip.
@@ -245,34 +242,24 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         &self,
         since: Micros,
         among: Option<&[SensorId]>,
-    ) -> Result<u64, StoreError> {
-        Err(not_built("count_silent"))
-    }
+    ) -> Result<u64, StoreError>;
 
     /// Puts what people say of sensors, at most one put a sensor; outcomes in
     /// their order. [`WriteOutcome::Fenced`]: load and put again.
-    async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
-        Err(not_built("put_sensors"))
-    }
+    async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError>;
 
     /// One site.
-    async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError> {
-        Err(not_built("site"))
-    }
+    async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError>;
 
     /// At most `limit` sites with an id above `after`, ordered by id.
     async fn sites(
         &self,
         after: Option<&SiteId>,
         limit: usize,
-    ) -> Result<Vec<StoredSite>, StoreError> {
-        Err(not_built("sites"))
-    }
+    ) -> Result<Vec<StoredSite>, StoreError>;
 
     /// Puts one site.
-    async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
-        Err(not_built("put_site"))
-    }
+    async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError>;
 
     /// One batch of rewriting the copies of a site: gives the site's copy to the
     /// next sensors behind its progress that have an older one, looking at no
@@ -283,36 +270,26 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         &self,
         site: &SiteId,
         limit: usize,
-    ) -> Result<Option<CopiesProgress>, StoreError> {
-        Err(not_built("rewrite_copies"))
-    }
+    ) -> Result<Option<CopiesProgress>, StoreError>;
 
     /// Takes readings away from one bucket, as the edit says.
-    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
-        Err(not_built("edit"))
-    }
+    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError>;
 
     /// The oldest hour of each of `sensors` that has a bucket, ordered by sensor
     /// id. Reads no readings.
     async fn oldest_hours(
         &self,
         sensors: &[SensorId],
-    ) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
-        Err(not_built("oldest_hours"))
-    }
+    ) -> Result<Vec<(SensorId, HourStart)>, StoreError>;
 
     /// Removes the buckets of these hours, whole. How many documents went.
-    async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError> {
-        Err(not_built("drop_hours"))
-    }
+    async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError>;
 
     /// Drops the readings of these hours and keeps their computed fields, each
     /// bucket in one step that raises its version; then notes the end of each
     /// range as the sensor's `raw_dropped_before`, which never moves back. What
     /// was dropped before stays as it is. How many documents changed.
-    async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError> {
-        Err(not_built("drop_readings"))
-    }
+    async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError>;
 
     /// Every bucket there is, ordered by key, for `verify`.
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>>;
@@ -329,12 +306,4 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Whether the store answers now.
     async fn ping(&self) -> Result<(), StoreError>;
-}
-
-/// CONTRACT ONLY: goes when both stores have everything.
-fn not_built(what: &str) -> StoreError {
-    StoreError::Refused {
-        store: "any",
-        reason: format!("{what} is not built"),
-    }
 }

@@ -107,6 +107,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Sequences by sensor.
+type Settles = Vec<(SensorId, Vec<u64>)>;
+
 /// The buffer with what a flusher would hold, and for each bucket the sequences
 /// of the values that are not confirmed, in order of arrival.
 struct Model {
@@ -116,7 +119,7 @@ struct Model {
     /// Sequences of what is confirmed and not told.
     confirmed: HashMap<SensorId, Vec<u64>>,
     /// What rounds are telling, with the sequences that it settles.
-    telling: Vec<(Untold, Vec<(SensorId, Vec<u64>)>)>,
+    telling: Vec<(Untold, Settles)>,
     unconfirmed: HashMap<BucketKey, Vec<u64>>,
     stored: HashMap<BucketKey, usize>,
 }
@@ -161,7 +164,8 @@ impl Model {
             self.buffer.made_anew(stale, None, &[]);
         }
         let told = untold.told.into_iter().map(|told| (told, outcome));
-        let _ = self.buffer.settle(&told.collect::<Vec<_>>());
+        // What is left is taken by a later step.
+        drop(self.buffer.settle(&told.collect::<Vec<_>>()));
     }
 
     fn run(&mut self, step: Step) {

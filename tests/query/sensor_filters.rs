@@ -45,6 +45,9 @@ async fn post(hourglass: &Hourglass, line: &str, ts: &str) {
     assert_eq!((status, &answer["rejected"]), (202, &json!(0)), "{answer}");
 }
 
+/// Parameters of a list.
+type Conditions = &'static [(&'static str, &'static str)];
+
 #[tokio::test]
 async fn each_condition_finds_those_in_the_store_and_those_in_the_buffer() {
     for site in each_store().await {
@@ -69,7 +72,7 @@ async fn each_condition_finds_those_in_the_store_and_those_in_the_buffer() {
         // One has a new firmware, one is new; the store knows neither.
         post(&hourglass, "m,sensor=S3,fw=2.1 temp=1", &ahead).await;
         post(&hourglass, "m,sensor=S4,fw=2.1,floor=10 temp=1", &ahead).await;
-        let all: [(&[(&str, &str)], &[&str]); 9] = [
+        let all: [(Conditions, &[&str]); 9] = [
             (&[("site", "plant")], &["S1", "S6"]),
             (&[("attr.fw", "2.1")], &["S1", "S3", "S4"]),
             (&[("attr_prefix.fw", "2.1")], &["S1", "S2", "S3", "S4"]),

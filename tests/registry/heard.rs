@@ -70,7 +70,7 @@ async fn an_answer_that_is_changed_and_sent_back_leaves_tags_to_the_device() {
         send(&hourglass, "m,device=S1,room=4b,fw=1 temp=1").await;
         edit(&hourglass, |page| page["name"] = json!("Boiler")).await;
         edit(&hourglass, |page| {
-            page["attributes"]["owner"] = json!("ops")
+            page["attributes"]["owner"] = json!("ops");
         })
         .await;
         edit(&hourglass, |page| page["attributes"]["fw"] = json!("2")).await;

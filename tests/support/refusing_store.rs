@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use hourglass::bucket::Computed;
-use hourglass::model::{BucketKey, HourRange, Order, SensorId};
+use hourglass::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
 use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
 use hourglass::store::{
-    BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold, Store,
-    StoreError, StoredBucket, StoredSensor, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
+    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
+    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
 };
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -207,6 +208,61 @@ impl Store for RefusingStore {
         limit: usize,
     ) -> Result<Vec<StoredSensor>, StoreError> {
         self.inner.find_sensors(filter, after, limit).await
+    }
+
+    async fn count_silent(
+        &self,
+        since: Micros,
+        among: Option<&[SensorId]>,
+    ) -> Result<u64, StoreError> {
+        self.inner.count_silent(since, among).await
+    }
+
+    async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
+        self.inner.put_sensors(puts).await
+    }
+
+    async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError> {
+        self.inner.site(site).await
+    }
+
+    async fn sites(
+        &self,
+        after: Option<&SiteId>,
+        limit: usize,
+    ) -> Result<Vec<StoredSite>, StoreError> {
+        self.inner.sites(after, limit).await
+    }
+
+    async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
+        self.inner.put_site(put).await
+    }
+
+    async fn rewrite_copies(
+        &self,
+        site: &SiteId,
+        limit: usize,
+    ) -> Result<Option<CopiesProgress>, StoreError> {
+        self.inner.rewrite_copies(site, limit).await
+    }
+
+    async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
+        self.inner.edit(edit).await
+    }
+
+    async fn oldest_hours(
+        &self,
+        sensors: &[SensorId],
+    ) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
+        self.inner.oldest_hours(sensors).await
+    }
+
+    async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError> {
+        self.inner.drop_hours(ranges).await
+    }
+
+    async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError> {
+        self.inner.drop_readings(ranges, by).await
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

@@ -16,10 +16,13 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use hourglass::bucket::Computed;
-use hourglass::model::{BucketKey, HourRange, HourStart, Order, RecentReading, SensorId};
+use hourglass::model::{
+    BucketKey, HourRange, HourStart, Micros, Order, RecentReading, SensorId, SiteId,
+};
 use hourglass::store::{
-    BucketEdit, BucketVersion, BucketWrite, HourSummary, SensorCursor, SensorFilter, SensorTold,
-    Store, StoreError, StoredBucket, StoredSensor, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
+    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
+    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
 };
 
 use fences::State;
@@ -312,6 +315,49 @@ impl Store for SimStore {
             Some(_) => Err(away()),
             None => Ok(WriteOutcome::Stored),
         }
+    }
+
+    // What people say of sensors and sites, and what passes retention, is no
+    // matter of the simulation: the real stores are asked for it.
+
+    async fn count_silent(&self, _: Micros, _: Option<&[SensorId]>) -> Result<u64, StoreError> {
+        Err(refused())
+    }
+
+    async fn put_sensors(&self, _: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
+        Err(refused())
+    }
+
+    async fn site(&self, _: &SiteId) -> Result<Option<StoredSite>, StoreError> {
+        Err(refused())
+    }
+
+    async fn sites(&self, _: Option<&SiteId>, _: usize) -> Result<Vec<StoredSite>, StoreError> {
+        Err(refused())
+    }
+
+    async fn put_site(&self, _: &SitePut) -> Result<WriteOutcome, StoreError> {
+        Err(refused())
+    }
+
+    async fn rewrite_copies(
+        &self,
+        _: &SiteId,
+        _: usize,
+    ) -> Result<Option<CopiesProgress>, StoreError> {
+        Err(refused())
+    }
+
+    async fn oldest_hours(&self, _: &[SensorId]) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
+        Err(refused())
+    }
+
+    async fn drop_hours(&self, _: &[SensorHoursRange]) -> Result<u64, StoreError> {
+        Err(refused())
+    }
+
+    async fn drop_readings(&self, _: &[SensorHoursRange], _: i64) -> Result<u64, StoreError> {
+        Err(refused())
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {

@@ -29,6 +29,9 @@ const LATENESS: [f64; 9] = [
     31_536_000.0,
 ];
 
+/// Bounds of passes over all sensors in seconds: from a handful to a day.
+const PASSES: [f64; 8] = [0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86_400.0];
+
 /// Installs the recorder. A second call in one process gets a recorder of its
 /// own whose numbers nobody records into but the ledger's export.
 pub(super) fn install() -> PrometheusHandle {
@@ -41,6 +44,7 @@ pub(super) fn install() -> PrometheusHandle {
         (names::JOURNAL_SYNC_SECONDS, &SECONDS[..]),
         (names::FLUSH_SECONDS, &SECONDS[..]),
         (names::HTTP_REQUEST_SECONDS, &SECONDS[..]),
+        (names::RETENTION_PASS_SECONDS, &PASSES[..]),
     ]
     .into_iter()
     .try_fold(builder, |builder, (name, bounds)| {

@@ -36,7 +36,12 @@ async fn each_hour_is_one_document_as_described() {
                 "_id_",
                 "sensorId_1_hour_1_part_1_rev_1_by_1_count_1_computed_1",
             ],
-            "sensors": ["_id_"],
+            "sensors": [
+                "_id_",
+                "attrs.k_1_attrs.v_1__id_1",
+                "lastSeen_1__id_1",
+                "site.id_1__id_1",
+            ],
         })
     );
     assert_eq!(about["sensors"], json!([SENSOR]));

@@ -157,11 +157,14 @@ impl Asked {
             _ if self.was_deleting => return Ok(()),
             _ => {}
         }
+        // A start that has not applied its journal has not told either what was
+        // stored and not told before, and says so.
+        let may_lack = self.other_wrote || completeness == Completeness::Backlog;
         match told {
             Told::Readings(sensor, readings) => self.check_readings(sensor, &readings, view),
             Told::Hourly(hours) => self.check_hourly(&hours, view),
-            Told::Latest(latest) => self.check_latest(&latest, view),
-            Told::Recent(sensor, recent) => self.check_recent(sensor, &recent, view),
+            Told::Latest(latest) => self.check_latest(&latest, view, may_lack),
+            Told::Recent(sensor, recent) => self.check_recent(sensor, &recent, view, may_lack),
         }
     }
 
@@ -208,7 +211,12 @@ impl Asked {
 
     /// The newest reading of each sensor: none older than what was there when
     /// the query began, and the newest of its hour at some moment since.
-    fn check_latest(&self, told: &[(String, Option<Instant>)], view: &View) -> Result<(), String> {
+    fn check_latest(
+        &self,
+        told: &[(String, Option<Instant>)],
+        view: &View,
+        may_lack: bool,
+    ) -> Result<(), String> {
         for (sensor, latest) in told {
             let newest_before = self.instants_before(sensor, view).max();
             let told = values(sensor, latest.iter());
@@ -220,7 +228,7 @@ impl Asked {
                 same(&newest.map(|(id, v)| (id.clone(), *v)).collect(), &told)
             };
             let is_so = view.any_moment(self.start, view.now(), of, is);
-            if at < newest_before || !(is_so || self.is_on_its_way(&told, view)) {
+            if at < newest_before || !(is_so || (may_lack && is_written(&told, view))) {
                 let now = view.at(view.now(), |id| id.0 == *sensor);
                 return Err(format!("I4: latest {told:?}, there are {now:?}"));
             }
@@ -247,19 +255,15 @@ impl Asked {
         own.chain(told.map(|(_, at)| *at))
     }
 
-    /// Whether an answer may lack what another process has stored and not told:
-    /// all that it has was written by somebody.
-    fn is_on_its_way(&self, told: &Values, view: &View) -> bool {
-        let written = |id: &Identity, value: f64| {
-            let mut events = view.own.iter().chain(&view.others);
-            view.base.get(id) == Some(&value) || events.any(|e| e.0 == *id && e.1 == value)
-        };
-        self.other_wrote && told.iter().all(|(id, value)| written(id, *value))
-    }
-
     /// The newest readings of a sensor: in order, each once and as it was at some
     /// moment since the query began, and none left out that was there before.
-    fn check_recent(&self, sensor: &str, recent: &[Instant], view: &View) -> Result<(), String> {
+    fn check_recent(
+        &self,
+        sensor: &str,
+        recent: &[Instant],
+        view: &View,
+        may_lack: bool,
+    ) -> Result<(), String> {
         if !recent.is_sorted_by(|a, b| a.0 > b.0) || recent.len() > RECENT_READINGS {
             return Err(format!(
                 "I4: newest readings not once and in order: {recent:?}"
@@ -280,13 +284,22 @@ impl Asked {
             let of = |id: &Identity| id.0 == sensor && id.1 == instant.0;
             let is = |at_a_moment: &Values| same(at_a_moment, &told);
             let is_so = view.any_moment(self.start, view.now(), of, is);
-            if !(is_so || self.is_on_its_way(&told, view)) {
+            if !(is_so || (may_lack && is_written(&told, view))) {
                 let now = view.at(view.now(), of);
                 return Err(format!("I4: a newest reading {told:?}, there is {now:?}"));
             }
         }
         Ok(())
     }
+}
+
+/// Whether all of an answer was written by somebody, though more may be there.
+fn is_written(told: &Values, view: &View) -> bool {
+    let written = |id: &Identity, value: f64| {
+        let mut events = view.own.iter().chain(&view.others);
+        view.base.get(id) == Some(&value) || events.any(|e| e.0 == *id && e.1 == value)
+    };
+    told.iter().all(|(id, value)| written(id, *value))
 }
 
 fn hours() -> impl Iterator<Item = i32> {

@@ -243,7 +243,8 @@ impl Registry {
     }
 
     /// Puts what `form` says in place of a site. Where its name or city changes
-    /// the copies in its sensors are rewritten, see [`Copies::settled`].
+    /// the copies in its sensors are rewritten, for 5 s at most here and the rest in
+    /// the background.
     ///
     /// # Errors
     /// [`RegistryError`]: nothing was changed.

@@ -222,15 +222,9 @@ impl Buffer {
                 is_told,
             } if !*is_told => {
                 *is_told = true;
-                Some(RecentWrite {
-                    expect: *version,
-                    target: RecordVersion {
-                        rev: version.map_or(0, |version| version.rev) + 1,
-                        by: self.writer.next(),
-                    },
-                    // A list made anew from buckets may be older than their going.
-                    readings: kept(list.readings(), self.retention.oldest_kept(sensor)),
-                })
+                // A list made anew from buckets may be older than their going.
+                let readings = kept(list.readings(), self.retention.oldest_kept(sensor));
+                Some(RecentWrite::after(*version, &self.writer, readings))
             }
             _ => None,
         };

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::bucket::without;
 use crate::buffer::{Buffer, OpenDeletion};
 use crate::flush::newest_readings;
-use crate::model::{BucketKey, SensorId, Tags};
+use crate::model::BucketKey;
 use crate::store::{
-    BucketEdit, BucketVersion, PartChange, PartEdit, RecentWrite, RecordVersion, SensorTold, Store,
-    StoreError, StoredBucket, WriteOutcome, WriterId,
+    BucketEdit, BucketVersion, PartChange, PartEdit, RecentWrite, SensorTold, Store, StoreError,
+    StoredBucket, WriteOutcome, WriterId,
 };
 
 /// Buckets that are loaded at once.
@@ -251,15 +251,9 @@ impl DeletionRun {
         let recent = stored.unwrap_or_default();
         if recent.version.is_some() || self.report.buckets > 0 {
             let newest = newest_readings(store, sensor, buffer.recent_readings()).await?;
-            let write = RecentWrite {
-                expect: recent.version,
-                target: RecordVersion {
-                    rev: recent.version.map_or(0, |version| version.rev) + 1,
-                    by: writer.next(),
-                },
-                readings: newest.into_iter().next().unwrap_or_default(),
-            };
-            let told = told(&self.deletion.sensor, write);
+            let newest = newest.into_iter().next().unwrap_or_default();
+            let write = RecentWrite::after(recent.version, writer, newest);
+            let told = SensorTold::recent(self.deletion.sensor.clone(), write);
             match store.touch(&[told]).await?.pop() {
                 Some(WriteOutcome::Stored) => {}
                 Some(WriteOutcome::Failed(error)) => return Err(error),
@@ -270,14 +264,5 @@ impl DeletionRun {
         buffer.forget_recent(&self.deletion.sensor);
         self.stage = Stage::Done;
         Ok(())
-    }
-}
-
-fn told(sensor: &SensorId, write: RecentWrite) -> SensorTold {
-    SensorTold {
-        sensor: sensor.clone(),
-        last_seen: None,
-        attributes: Tags::default(),
-        recent: Some(write),
     }
 }

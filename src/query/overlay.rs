@@ -2,21 +2,8 @@
 //! the store's records: an answer is what it would be if all were told.
 
 use crate::buffer::SensorSeen;
-use crate::model::{ATTRIBUTES_MAX, SensorDetails, SensorId, Tags};
-use crate::store::{StoredRecent, StoredSensor};
-
-/// The record of a sensor of which the store knows nothing.
-pub(super) fn no_record(id: SensorId) -> StoredSensor {
-    StoredSensor {
-        id,
-        last_seen: None,
-        attributes: Tags::default(),
-        details: SensorDetails::default(),
-        version: None,
-        recent: StoredRecent::default(),
-        raw_dropped_before: None,
-    }
-}
+use crate::model::{ATTRIBUTES_MAX, Tags};
+use crate::store::StoredSensor;
 
 /// Makes of a record what it is once the store was told of `seen`.
 pub(super) fn tell(record: &mut StoredSensor, seen: &SensorSeen) {

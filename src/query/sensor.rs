@@ -1,7 +1,7 @@
 //! The page of a sensor: its record, which holds its newest readings too, with
 //! what the buffer knows laid over it. One document is read.
 
-use super::overlay::{no_record, tell};
+use super::overlay::tell;
 use super::{Completeness, Query, unless_away};
 use crate::bucket::RecentList;
 use crate::model::{RecentReading, SensorId};
@@ -35,7 +35,7 @@ impl Query {
         };
         let mut sensor = match (stored, &seen) {
             (None, None) => None,
-            (stored, _) => Some(stored.unwrap_or_else(|| no_record(id.clone()))),
+            (stored, _) => Some(stored.unwrap_or_else(|| StoredSensor::blank(id.clone()))),
         };
         if let Some(sensor) = &mut sensor {
             if let Some(seen) = &seen {

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::overlay::{no_record, tell};
+use super::overlay::tell;
 use super::{Completeness, Query, unless_away};
 use crate::buffer::SensorSeen;
 use crate::model::{Micros, SensorId};
@@ -77,7 +77,7 @@ impl Query {
     /// What the buffer alone knows, for when the store is away.
     fn sensors_held(&self, filter: &SensorFilter, after: Option<&Place>) -> Vec<StoredSensor> {
         let held = self.buffer.seen(None).into_iter().map(|seen| {
-            let mut record = no_record(seen.sensor);
+            let mut record = StoredSensor::blank(seen.sensor);
             record.last_seen = Some(seen.last_seen);
             record.attributes = seen.attributes;
             (place_of(filter, record.last_seen, &record.id), record)
@@ -217,9 +217,11 @@ impl<'a> Overlay<'a> {
                 stored.insert(record.id.clone(), record);
             }
         }
-        let records = sensors
-            .into_iter()
-            .map(|id| stored.remove(&id).unwrap_or_else(|| no_record(id)));
+        let records = sensors.into_iter().map(|id| {
+            stored
+                .remove(&id)
+                .unwrap_or_else(|| StoredSensor::blank(id))
+        });
         Ok(records.collect())
     }
 

@@ -216,10 +216,7 @@ impl Registry {
 
     /// A version after `expect`.
     pub(super) fn next(&self, expect: Option<RecordVersion>) -> RecordVersion {
-        RecordVersion {
-            rev: expect.map_or(0, |version| version.rev) + 1,
-            by: self.writer.next(),
-        }
+        RecordVersion::after(expect, &self.writer)
     }
 
     /// A site, if there is one.

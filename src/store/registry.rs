@@ -7,6 +7,7 @@
 //! record has the version it makes. What people say of a sensor and its recent readings change
 //! independently, so each has its own version in the one record.
 
+use super::WriterId;
 use crate::model::{
     Micros, RecentReading, SensorDetails, SensorId, Site, SiteId, Tags, attribute_number,
 };
@@ -18,6 +19,18 @@ pub struct RecordVersion {
     pub rev: i64,
     /// Who made the last one: unique per change.
     pub by: i64,
+}
+
+impl RecordVersion {
+    /// The version of a record that `writer` puts in place of the one at
+    /// `expect`; `None`: there is none yet.
+    #[must_use]
+    pub fn after(expect: Option<Self>, writer: &WriterId) -> Self {
+        Self {
+            rev: expect.map_or(0, |version| version.rev) + 1,
+            by: writer.next(),
+        }
+    }
 }
 
 /// The newest readings of a sensor, as its record has them.
@@ -50,6 +63,22 @@ pub struct StoredSensor {
     pub raw_dropped_before: Option<crate::model::HourStart>,
 }
 
+impl StoredSensor {
+    /// The record of a sensor of which nothing is known.
+    #[must_use]
+    pub fn blank(id: SensorId) -> Self {
+        Self {
+            id,
+            last_seen: None,
+            attributes: Tags::default(),
+            details: SensorDetails::default(),
+            version: None,
+            recent: StoredRecent::default(),
+            raw_dropped_before: None,
+        }
+    }
+}
+
 /// A new list of recent readings, in place of the one at version `expect`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecentWrite {
@@ -59,6 +88,22 @@ pub struct RecentWrite {
     pub target: RecordVersion,
     /// Newest first.
     pub readings: Vec<RecentReading>,
+}
+
+impl RecentWrite {
+    /// The list that `writer` puts in place of the one at `expect`.
+    #[must_use]
+    pub fn after(
+        expect: Option<RecordVersion>,
+        writer: &WriterId,
+        readings: Vec<RecentReading>,
+    ) -> Self {
+        Self {
+            expect,
+            target: RecordVersion::after(expect, writer),
+            readings,
+        }
+    }
 }
 
 /// What a store is told of a sensor when its readings are stored.
@@ -75,6 +120,19 @@ pub struct SensorTold {
     pub attributes: Tags,
     /// Its recent readings, where they change.
     pub recent: Option<RecentWrite>,
+}
+
+impl SensorTold {
+    /// Its recent readings alone: the rest of its record stays.
+    #[must_use]
+    pub fn recent(sensor: SensorId, write: RecentWrite) -> Self {
+        Self {
+            sensor,
+            last_seen: None,
+            attributes: Tags::default(),
+            recent: Some(write),
+        }
+    }
 }
 
 /// What people say of a sensor, in place of what they said before. Makes the

@@ -3,7 +3,7 @@
 
 use crate::model::{Micros, SensorId};
 use crate::retention::RetentionTable;
-use crate::store::{RecentWrite, RecordVersion, SensorTold, StoredSensor, WriterId};
+use crate::store::{RecentWrite, SensorTold, StoredSensor, WriterId};
 
 /// What the record of `stored` is told so that it holds no reading before its
 /// cutoff; `None` where it holds none.
@@ -20,19 +20,8 @@ pub(super) fn cut(
         return None;
     }
     let kept = readings.iter().filter(|reading| is_kept(reading.at));
-    Some(SensorTold {
-        sensor: stored.id.clone(),
-        last_seen: None,
-        attributes: crate::model::Tags::default(),
-        recent: Some(RecentWrite {
-            expect: Some(version),
-            target: RecordVersion {
-                rev: version.rev + 1,
-                by: writer.next(),
-            },
-            readings: kept.cloned().collect(),
-        }),
-    })
+    let write = RecentWrite::after(Some(version), writer, kept.cloned().collect());
+    Some(SensorTold::recent(stored.id.clone(), write))
 }
 
 /// A sensor whose record is to be looked at, and how often somebody else was

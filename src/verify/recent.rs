@@ -2,10 +2,9 @@
 
 use super::{Report, Verify};
 use crate::flush::newest_readings;
-use crate::model::{RecentReading, SensorId, Tags};
+use crate::model::{RecentReading, SensorId};
 use crate::store::{
-    LOADS_AT_ONCE, RecentWrite, RecordVersion, SensorTold, StoreError, StoredRecent, StoredSensor,
-    WriteOutcome,
+    LOADS_AT_ONCE, RecentWrite, SensorTold, StoreError, StoredRecent, StoredSensor, WriteOutcome,
 };
 
 /// Sensors that are looked at again.
@@ -117,20 +116,8 @@ struct Differing {
 impl Differing {
     /// Whether it is right now; not where somebody changed the record meanwhile.
     async fn repair(&self, verify: &Verify<'_>) -> Result<bool, StoreError> {
-        let expect = self.stored.version;
-        let told = SensorTold {
-            sensor: self.sensor.clone(),
-            last_seen: None,
-            attributes: Tags::default(),
-            recent: Some(RecentWrite {
-                expect,
-                target: RecordVersion {
-                    rev: expect.map_or(0, |version| version.rev) + 1,
-                    by: verify.writer.next(),
-                },
-                readings: self.actual.clone(),
-            }),
-        };
+        let write = RecentWrite::after(self.stored.version, verify.writer, self.actual.clone());
+        let told = SensorTold::recent(self.sensor.clone(), write);
         match verify.store.touch(&[told]).await?.into_iter().next() {
             Some(WriteOutcome::Stored) => Ok(true),
             Some(WriteOutcome::Failed(error)) => Err(error),

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourglass::buffer::{Buffer, Told};
-use hourglass::model::{Micros, SensorDetails, SensorId, SiteCopy, SiteId, Tags};
+use hourglass::model::{Micros, SensorId, SiteCopy, SiteId, Tags};
 use hourglass::query::{Completeness, Query};
 use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
 use hourglass::store::{
-    AttributeFilter, RecordVersion, SensorFilter, SensorPut, SensorTold, Store, StoredRecent,
-    StoredSensor, WriteOutcome,
+    AttributeFilter, RecordVersion, SensorFilter, SensorPut, SensorTold, Store, StoredSensor,
+    WriteOutcome,
 };
 use proptest::prelude::*;
 
@@ -118,15 +118,9 @@ impl World {
 
     fn known(&mut self, sensor: usize) -> &mut StoredSensor {
         let id = id(sensor);
-        self.known.entry(id.clone()).or_insert(StoredSensor {
-            id,
-            last_seen: None,
-            attributes: Tags::default(),
-            details: SensorDetails::default(),
-            version: None,
-            recent: StoredRecent::default(),
-            raw_dropped_before: None,
-        })
+        self.known
+            .entry(id.clone())
+            .or_insert(StoredSensor::blank(id))
     }
 
     fn hear(&mut self, sensor: usize, tag: Option<(usize, usize)>, millis: i64) {

@@ -9,9 +9,8 @@ use super::errors::library;
 use super::hour_record::HourRecord;
 use super::keys::{hour_range, sensor_prefix};
 use super::read::{decode_hour, decode_key};
-use super::sensor_record::blank;
 use crate::model::{HourStart, SensorId};
-use crate::store::{SensorHoursRange, StoreError};
+use crate::store::{SensorHoursRange, StoreError, StoredSensor};
 
 /// A batch ends with the hour that takes it to this many keys, so that writes
 /// are not held up for long, whatever is dropped.
@@ -126,7 +125,9 @@ impl Database {
         }
         let writer = self.writer()?;
         let old = self.sensor(&self.snapshot(), &range.sensor)?;
-        let mut new = old.clone().unwrap_or_else(|| blank(range.sensor.clone()));
+        let mut new = old
+            .clone()
+            .unwrap_or_else(|| StoredSensor::blank(range.sensor.clone()));
         new.raw_dropped_before = new.raw_dropped_before.max(Some(range.hours.to));
         let mut batch = writer.batch();
         self.stage_sensor(&mut batch, old.as_ref(), &new);

@@ -7,8 +7,8 @@ use super::fields::{
     instant, put_optional_text, put_retention, put_version, read_measure, read_optional_text,
     read_retention, read_version,
 };
-use crate::model::{HourStart, SensorDetails, SensorId, SiteCopy, SiteId, Tags};
-use crate::store::{StoredRecent, StoredSensor};
+use crate::model::{HourStart, SensorId, SiteCopy, SiteId, Tags};
+use crate::store::StoredSensor;
 
 /// The first format: the time alone.
 const FORMAT_TIME: u8 = 1;
@@ -18,19 +18,6 @@ const FORMAT_ATTRIBUTES: u8 = 2;
 
 /// The format that this version writes.
 const FORMAT: u8 = 3;
-
-/// The record of a sensor of which nothing is known.
-pub(super) fn blank(id: SensorId) -> StoredSensor {
-    StoredSensor {
-        id,
-        last_seen: None,
-        attributes: Tags::default(),
-        details: SensorDetails::default(),
-        version: None,
-        recent: StoredRecent::default(),
-        raw_dropped_before: None,
-    }
-}
 
 /// The bytes of all but id and recent readings.
 pub(super) fn encode(sensor: &StoredSensor) -> Vec<u8> {
@@ -73,7 +60,7 @@ fn put_copy(out: &mut Vec<u8>, copy: &SiteCopy) {
 pub(super) fn decode(id: SensorId, record: &[u8]) -> Result<StoredSensor, Damage> {
     let (format, mut reader) = open(record)?;
     let reader = &mut reader;
-    let mut sensor = blank(id);
+    let mut sensor = StoredSensor::blank(id);
     match format {
         FORMAT_TIME => sensor.last_seen = Some(instant(reader.i64()?)?),
         FORMAT_ATTRIBUTES => {
@@ -144,7 +131,7 @@ mod tests {
         StoredSensor {
             last_seen: Some(Micros::new(1_777_629_600_000_000).unwrap()),
             attributes,
-            ..blank(SensorId::new("S1").unwrap())
+            ..StoredSensor::blank(SensorId::new("S1").unwrap())
         }
     }
 

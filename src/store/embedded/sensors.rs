@@ -7,7 +7,7 @@ use super::errors::{corrupt, library};
 use super::index::{self, EntryRange};
 use super::recent_record;
 use super::round::Fence;
-use super::sensor_record::{self, blank};
+use super::sensor_record;
 use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
 use crate::store::{SensorPut, SensorTold, StoreError, StoredRecent, StoredSensor, WriteOutcome};
 
@@ -56,7 +56,9 @@ impl Database {
             let record = recent_record::encode(recent.target, &recent.readings);
             batch.insert(&self.recents, told.sensor.as_str(), record);
         }
-        let mut new = old.clone().unwrap_or_else(|| blank(told.sensor.clone()));
+        let mut new = old
+            .clone()
+            .unwrap_or_else(|| StoredSensor::blank(told.sensor.clone()));
         new.last_seen = new.last_seen.max(told.last_seen);
         let sent = not_set(&told.attributes, &new.details.attributes);
         new.attributes.merge(&sent, ATTRIBUTES_MAX);
@@ -81,7 +83,9 @@ impl Database {
         put: &SensorPut,
     ) -> Result<bool, StoreError> {
         let old = self.sensor(snapshot, &put.id)?;
-        let mut new = old.clone().unwrap_or_else(|| blank(put.id.clone()));
+        let mut new = old
+            .clone()
+            .unwrap_or_else(|| StoredSensor::blank(put.id.clone()));
         match Fence::check(new.version, put.expect, put.target) {
             Fence::Holds => {}
             Fence::IsIn => return Ok(true),

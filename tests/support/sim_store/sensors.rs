@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hourglass::model::{ATTRIBUTES_MAX, RecentReading, SensorDetails, SensorId, Tags};
+use hourglass::model::{ATTRIBUTES_MAX, RecentReading, SensorId};
 use hourglass::store::{
     SensorCursor, SensorFilter, SensorTold, StoredRecent, StoredSensor, WriteOutcome,
 };
@@ -27,15 +27,7 @@ impl Sensors {
             };
         }
         let record = self.records.entry(told.sensor.clone());
-        let record = record.or_insert_with(|| StoredSensor {
-            id: told.sensor.clone(),
-            last_seen: None,
-            attributes: Tags::default(),
-            details: SensorDetails::default(),
-            version: None,
-            recent: StoredRecent::default(),
-            raw_dropped_before: None,
-        });
+        let record = record.or_insert_with(|| StoredSensor::blank(told.sensor.clone()));
         record.last_seen = record.last_seen.max(told.last_seen);
         record.attributes.merge(&told.attributes, ATTRIBUTES_MAX);
         if let Some(recent) = &told.recent {

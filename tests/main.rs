@@ -18,7 +18,6 @@ mod limits;
 mod line_protocol;
 mod loadgen;
 mod machine_temperature;
-mod model;
 mod mongodb;
 mod operation;
 mod pipeline;

@@ -65,6 +65,12 @@ impl ManualClock {
         state.1 = state.1.saturating_add(by);
     }
 
+    /// Steps wall time alone, by `micros` to either side.
+    pub fn step(&self, micros: i64) {
+        let mut state = self.lock();
+        state.0 = state.0.saturating_add(micros);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, (Micros, Duration)> {
         self.state
             .lock()
@@ -130,6 +136,8 @@ mod tests {
         assert_eq!(clock.now().get(), 5);
         clock.advance(Duration::from_micros(7));
         assert_eq!(clock.now().get(), 12);
+        clock.step(-10);
+        assert_eq!(clock.now().get(), 2);
         assert_eq!(clock.elapsed(), Duration::from_micros(7));
     }
 }

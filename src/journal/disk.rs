@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub trait Disk: Send + Sync + fmt::Debug + 'static {
     /// Creates a file that must not exist yet.
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file that is there, to append to it.
+    fn reopen(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
     /// Names of all files, in any order.
     fn list(&self) -> io::Result<Vec<String>>;
     /// At most `bytes` from `offset` on; fewer only at the end of the file.
@@ -62,6 +64,11 @@ impl Disk for FsDisk {
             .append(true)
             .create_new(true)
             .open(self.dir.join(name))?;
+        Ok(Box::new(FsFile(file)))
+    }
+
+    fn reopen(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().append(true).open(self.dir.join(name))?;
         Ok(Box::new(FsFile(file)))
     }
 

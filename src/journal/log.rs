@@ -202,7 +202,7 @@ impl Log {
         let last = names.len().saturating_sub(1);
         for (at, (named_seq, name)) in names.into_iter().enumerate() {
             let expected = (at > 0).then_some(recovered.end_seq);
-            if let Some(segment) = scan(
+            let segment = scan(
                 &*disk,
                 name,
                 named_seq,
@@ -210,21 +210,23 @@ impl Log {
                 at == last,
                 &mut recovered,
                 found,
-            )? {
-                recovered.end_seq = segment.end_seq;
-                space.take(segment.bytes);
-                closed.push_back(segment);
-            }
+            )?;
+            recovered.end_seq = segment.end_seq;
+            space.take(segment.bytes);
+            closed.push_back(segment);
         }
         recovered.end_seq = recovered.end_seq.max(1);
-        // An emptied segment of this very sequence may lie there: the new one
-        // takes its name.
-        if let Some(empty) = closed.pop_back_if(|s| s.first_seq == s.end_seq) {
-            disk.remove(&empty.name).map_err(failed("cleaned"))?;
-            space.give_back(empty.bytes);
-        }
         let next_seq = recovered.end_seq;
-        let (file, current) = new_segment(&*disk, next_seq).map_err(failed("started"))?;
+        // A segment that holds nothing goes on: were it removed and made anew, a
+        // power cut in between could take the sequence with it.
+        let (file, current) = match closed.pop_back_if(|s| s.first_seq == s.end_seq) {
+            Some(empty) => {
+                space.give_back(empty.bytes);
+                begin_again(&*disk, empty)
+            }
+            None => new_segment(&*disk, next_seq),
+        }
+        .map_err(failed("started"))?;
         space.take(current.bytes);
         let log = Self {
             disk,
@@ -245,6 +247,12 @@ impl Log {
     #[must_use]
     pub fn next_seq(&self) -> u64 {
         self.next_seq
+    }
+
+    /// Whether no write or sync has failed so that nothing can be made durable.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.poisoned.is_none()
     }
 
     /// Segments on disk.
@@ -410,7 +418,23 @@ pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LogError {
 
 fn new_segment(disk: &dyn Disk, first_seq: u64) -> io::Result<(Box<dyn DiskFile>, Segment)> {
     let name = segment_name(first_seq);
-    let mut file = disk.create(&name)?;
+    let file = disk.create(&name)?;
+    begin(disk, file, name, first_seq)
+}
+
+/// Makes a segment that holds nothing, or not even its header, the current one.
+fn begin_again(disk: &dyn Disk, empty: Segment) -> io::Result<(Box<dyn DiskFile>, Segment)> {
+    let mut file = disk.reopen(&empty.name)?;
+    file.cut(0)?;
+    begin(disk, file, empty.name, empty.first_seq)
+}
+
+fn begin(
+    disk: &dyn Disk,
+    mut file: Box<dyn DiskFile>,
+    name: String,
+    first_seq: u64,
+) -> io::Result<(Box<dyn DiskFile>, Segment)> {
     file.append(&frame::segment_header(first_seq))?;
     file.sync()?;
     disk.sync_names()?;

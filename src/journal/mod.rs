@@ -7,6 +7,8 @@
 //! - [`disk`]: the seam to the file system.
 //! - [`Log`]: segments on a disk, as a value that does what it is told on the
 //!   caller's thread.
+//! - [`GroupCommit`]: one append and one sync for many records, then their
+//!   answers; as a value too.
 //! - [`Journal`]: the handle of the writer thread; group commit without a
 //!   timer: what arrives during one sync is the next group.
 //! - [`tail`]: durable records on their way to the applier, in memory while it
@@ -19,6 +21,7 @@
 //! everything in it is confirmed by the store.
 
 pub mod bytes;
+mod commit;
 pub mod disk;
 pub mod frame;
 mod log;
@@ -29,8 +32,9 @@ mod space;
 pub mod tail;
 mod writer;
 
+pub use commit::{Answer, Append, GroupCommit};
 pub use log::{AppendError, FoundDeletion, FoundKeyed, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};
-pub use writer::{Answer, Journal, JournalError, JournalState, KeyedWatch, WriterThread};
+pub use writer::{Journal, JournalError, JournalState, KeyedWatch, WriterThread};

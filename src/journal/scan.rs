@@ -6,8 +6,8 @@ use super::frame::{self, SEGMENT_HEADER_BYTES};
 use super::log::{FoundDeletion, FoundKeyed, LogError, Recovered, Segment, TornTail, failed};
 use super::record::Record;
 
-/// Checks one segment and counts what it holds. `None` where a start was cut
-/// off while the segment was made, and the file was removed.
+/// Checks one segment and counts what it holds. One without a sound header, as a
+/// start leaves it that is cut off while it makes one, holds nothing.
 pub(super) fn scan(
     disk: &dyn Disk,
     name: String,
@@ -16,7 +16,7 @@ pub(super) fn scan(
     is_last: bool,
     recovered: &mut Recovered,
     found: FoundKeyed<'_>,
-) -> Result<Option<Segment>, LogError> {
+) -> Result<Segment, LogError> {
     let len = disk.len(&name).map_err(failed("read"))?;
     let bytes = disk
         .read_at(&name, 0, usize::try_from(len).unwrap_or(usize::MAX))
@@ -37,14 +37,17 @@ pub(super) fn scan(
         }
         // The header is synced before any group is written.
         if is_last && !frame::has_group(&bytes, named_seq) {
-            disk.remove(&name).map_err(failed("cleaned"))?;
-            recovered.end_seq = named_seq;
             recovered.torn = Some(TornTail {
-                segment: name,
+                segment: name.clone(),
                 offset: 0,
                 bytes: len,
             });
-            return Ok(None);
+            return Ok(Segment {
+                name,
+                first_seq: named_seq,
+                end_seq: named_seq,
+                bytes: 0,
+            });
         }
         return Err(LogError::Damaged {
             segment: name,
@@ -134,5 +137,5 @@ pub(super) fn scan(
             .map_err(failed("synced"))?;
     }
     segment.bytes = at as u64;
-    Ok(Some(segment))
+    Ok(segment)
 }

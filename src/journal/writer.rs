@@ -1,22 +1,20 @@
-//! The writer thread and its handle: group commit.
+//! The writer thread and its handle: what arrives during one sync is the next
+//! group.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Instant;
 
-use metrics::histogram;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::commit::{Answer, Append, Extent, GroupCommit};
 use super::disk::Disk;
 use super::frame::{GROUP_HEADER_BYTES, RECORD_HEADER_BYTES};
-use super::tail::{Reply, Tail, TailRecord};
-use super::{
-    AppendError, KeyedAnswer, Log, LogError, Record, Recovered, Reservation, Space, SpaceFull,
-};
+use super::tail::Tail;
+use super::{AppendError, KeyedAnswer, LogError, Record, Recovered, Reservation, Space, SpaceFull};
 use crate::config::JournalSettings;
-use crate::metrics::{Ledger, names};
-use crate::model::{Batch, Micros};
+use crate::metrics::Ledger;
+use crate::model::Micros;
 
 /// Told of every keyed answer that is durable, with its record's sequence and
 /// when it was received, in order of sequence: first of those that the start
@@ -70,13 +68,6 @@ enum Command {
     Finish(u64, oneshot::Sender<()>),
 }
 
-struct Append {
-    encoded: Vec<u8>,
-    record: Record,
-    reservation: Reservation,
-    reply: Reply,
-}
-
 /// The handle: cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Journal {
@@ -84,8 +75,7 @@ pub struct Journal {
     space: Arc<Space>,
     tail: Arc<Tail>,
     state: watch::Receiver<JournalState>,
-    segments: Arc<AtomicU64>,
-    oldest_segment_end: Arc<AtomicU64>,
+    extent: Arc<Extent>,
 }
 
 /// The writer thread; it ends when every handle is dropped or after
@@ -98,21 +88,6 @@ impl WriterThread {
     pub fn join(self) {
         // A panic of the thread was printed by its hook; nothing is left to do.
         drop(self.0.join());
-    }
-}
-
-/// What the journal will say of a record.
-#[derive(Debug)]
-pub struct Answer(oneshot::Receiver<Result<u64, AppendError>>);
-
-impl Answer {
-    /// Resolves as [`Journal::append`] does.
-    ///
-    /// # Errors
-    /// [`JournalError`]: the record is not and will not be durable.
-    pub async fn wait(self) -> Result<u64, JournalError> {
-        let seq = self.0.await.map_err(|_| JournalError::Stopping)??;
-        Ok(seq)
     }
 }
 
@@ -140,28 +115,12 @@ impl Journal {
         watch: KeyedWatch,
     ) -> Result<(Self, Recovered, WriterThread), LogError> {
         let space = Space::new(settings.bytes_max);
-        let (log, recovered) = Log::open_with(
-            disk,
-            Arc::clone(&space),
-            settings.segment_bytes,
-            &mut |seq, received_at, keyed| watch(seq, received_at, keyed),
-        )?;
-        ledger.recover(recovered.values);
-        let tail = Tail::new(settings.queue_bytes_max, log.next_seq());
+        let (commit, recovered) =
+            GroupCommit::open(disk, Arc::clone(&space), &settings, ledger, watch)?;
         let (commands, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
-        let (state_sender, state) = watch::channel(JournalState::Writing);
-        let segments = Arc::new(AtomicU64::new(log.segments() as u64));
-        let oldest_segment_end = Arc::new(AtomicU64::new(log.oldest_segment_end()));
-        let writer = Writer {
-            log,
-            is_refusing: false,
-            ledger,
-            watch,
-            tail: Arc::clone(&tail),
-            state: state_sender,
-            segments: Arc::clone(&segments),
-            oldest_segment_end: Arc::clone(&oldest_segment_end),
-        };
+        let (tail, state) = (Arc::clone(commit.tail()), commit.state());
+        let extent = Arc::clone(commit.extent());
+        let writer = Writer(commit);
         let thread = std::thread::Builder::new()
             .name("journal".into())
             .spawn(move || writer.run(receiver))
@@ -174,8 +133,7 @@ impl Journal {
             space,
             tail,
             state,
-            segments,
-            oldest_segment_end,
+            extent,
         };
         Ok((journal, recovered, WriterThread(thread)))
     }
@@ -224,18 +182,12 @@ impl Journal {
         reservation: Reservation,
         admitted: impl FnOnce(),
     ) -> Result<Answer, JournalError> {
-        let (reply, answer) = oneshot::channel();
-        let append = Append {
-            encoded,
-            record,
-            reservation,
-            reply,
-        };
+        let (append, answer) = Append::new(record, encoded, reservation);
         let permit = self.commands.reserve().await;
         let permit = permit.map_err(|_| JournalError::Stopping)?;
         permit.send(Command::Append(Box::new(append)));
         admitted();
-        Ok(Answer(answer))
+        Ok(answer)
     }
 
     /// Everything below `low_water` is confirmed by the store: segments that
@@ -286,27 +238,17 @@ impl Journal {
     /// Segments on disk.
     #[must_use]
     pub fn segments(&self) -> u64 {
-        self.segments.load(Ordering::Relaxed)
+        self.extent.segments.load(Ordering::Relaxed)
     }
 
     /// Records below this sequence pin the oldest segment.
     #[must_use]
     pub fn oldest_segment_end(&self) -> u64 {
-        self.oldest_segment_end.load(Ordering::Relaxed)
+        self.extent.oldest_segment_end.load(Ordering::Relaxed)
     }
 }
 
-struct Writer {
-    log: Log,
-    /// Whether the last group was refused; said once.
-    is_refusing: bool,
-    ledger: Arc<Ledger>,
-    watch: KeyedWatch,
-    tail: Arc<Tail>,
-    state: watch::Sender<JournalState>,
-    segments: Arc<AtomicU64>,
-    oldest_segment_end: Arc<AtomicU64>,
-}
+struct Writer(GroupCommit);
 
 impl Writer {
     fn run(mut self, mut commands: mpsc::Receiver<Command>) {
@@ -318,14 +260,10 @@ impl Writer {
             while let Some(command) = next.take() {
                 match command {
                     Command::Append(append) => {
-                        bytes += append.encoded.len();
+                        bytes += append.bytes();
                         group.push(*append);
                     }
-                    Command::Release(low_water) => {
-                        if let Err(error) = self.log.release(low_water) {
-                            tracing::warn!(%error, "a journal segment could not be removed; it is tried again");
-                        }
-                    }
+                    Command::Release(low_water) => self.0.release(low_water),
                     Command::Finish(low_water, done) => {
                         end = Some((low_water, done));
                         break;
@@ -336,7 +274,7 @@ impl Writer {
                 }
             }
             if !group.is_empty() {
-                self.commit(std::mem::take(&mut group));
+                self.0.commit(std::mem::take(&mut group));
             }
             if let Some((low_water, done)) = end {
                 self.finish(low_water, commands);
@@ -345,120 +283,18 @@ impl Writer {
                 }
                 return;
             }
-            self.publish();
         }
     }
 
     /// The last act. A sender that was about to enqueue is waited for and told,
     /// so that none waits for ever.
     fn finish(&mut self, low_water: u64, mut commands: mpsc::Receiver<Command>) {
-        if let Err(error) = self.log.finish(low_water) {
-            tracing::warn!(%error, "the journal could not be tidied at the stop; the next start reads it again");
-        }
-        self.publish();
+        self.0.finish(low_water);
         commands.close();
         while let Some(command) = commands.blocking_recv() {
             if let Command::Append(append) = command {
-                self.ledger.refuse_items(append.record.counts().0);
+                self.0.refuse_unheard(&append);
             }
         }
-    }
-
-    fn commit(&mut self, mut group: Vec<Append>) {
-        let started = Instant::now();
-        let appended = self.log.append(group.iter().map(|a| a.encoded.as_slice()));
-        histogram!(names::JOURNAL_SYNC_SECONDS).record(started.elapsed());
-        histogram!(names::JOURNAL_GROUP_RECORDS).record(group.len() as f64);
-        match appended {
-            Ok(first) => {
-                self.publish();
-                if std::mem::take(&mut self.is_refusing) {
-                    tracing::info!("the journal takes writes again");
-                }
-                self.tell_keyed(&mut group, first);
-                let ledger = Arc::clone(&self.ledger);
-                let durable = group.into_iter().zip(first..).map(|(append, seq)| {
-                    let Append {
-                        record,
-                        reservation,
-                        reply,
-                        encoded: _,
-                    } = append;
-                    drop(reservation);
-                    let (items, values) = record.counts();
-                    ledger.accept(items, values);
-                    // A record of no readings takes room too.
-                    let bytes = record.batch().map_or(0, Batch::bytes);
-                    let bytes = size_of::<TailRecord>() + bytes;
-                    let tail_record = TailRecord {
-                        seq,
-                        record,
-                        reply: Some(reply),
-                    };
-                    (tail_record, bytes)
-                });
-                self.tail.push(durable);
-            }
-            Err(error) => {
-                self.refuse(&error);
-                for append in group {
-                    self.ledger.refuse_items(append.record.counts().0);
-                    drop(append.reservation);
-                    // A sender that went away needs no answer.
-                    drop(append.reply.send(Err(error.clone())));
-                }
-            }
-        }
-    }
-
-    /// Hands over the keyed answers of a group that starts at `first`: nobody
-    /// behind the journal needs them.
-    fn tell_keyed(&self, group: &mut [Append], first: u64) {
-        for (append, seq) in group.iter_mut().zip(first..) {
-            if let Record::Batch {
-                received_at, keyed, ..
-            } = &mut append.record
-                && let Some(keyed) = keyed.take()
-            {
-                (self.watch)(seq, *received_at, keyed);
-            }
-        }
-    }
-
-    /// Says once why groups are refused.
-    fn refuse(&mut self, error: &AppendError) {
-        let is_first = !std::mem::replace(&mut self.is_refusing, true);
-        match error {
-            AppendError::NoRoom(_) if is_first => {
-                tracing::warn!(%error, "readings are refused until there is room");
-            }
-            AppendError::NoRoom(_) => {}
-            AppendError::Poisoned(_) => {
-                let poisoned = JournalState::Poisoned(error.to_string());
-                let is_news = |state: &mut JournalState| {
-                    let is_news = *state == JournalState::Writing;
-                    *state = poisoned;
-                    is_news
-                };
-                if self.state.send_if_modified(is_news) {
-                    tracing::error!(%error, "the journal takes no more writes");
-                }
-            }
-        }
-    }
-
-    fn publish(&self) {
-        self.segments
-            .store(self.log.segments() as u64, Ordering::Relaxed);
-        self.oldest_segment_end
-            .store(self.log.oldest_segment_end(), Ordering::Relaxed);
-    }
-}
-
-/// However the thread ends, a panic included, the applier is told: it ends then
-/// too, and the service notices.
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.tail.close();
     }
 }

@@ -8,15 +8,10 @@
 //! deleted had never been. At rest the store holds exactly what is left, and each
 //! sensor's newest readings are those of its buckets.
 
-use hourglass::bucket::{Merge, check as differences};
-use hourglass::flush::low_water;
-use hourglass::model::MeasureName;
-use hourglass::store::StoredBucket;
 use proptest::prelude::*;
-
-use crate::model::action::{Action, Deletion, EPOCH, Item, Mix, Setup, actions, setup};
-use crate::model::naive::{Values, values_in};
-use crate::model::run::World;
+use simulation::World;
+use simulation::action::{Action, Cut, Deletion, EPOCH, Item, Mix, Setup, actions, setup};
+use simulation::invariants::{computed_true, deleted, ledger};
 
 const MIX: Mix = Mix {
     crashes: true,
@@ -26,75 +21,10 @@ const MIX: Mix = Mix {
     deletions: true,
 };
 
-/// Stored values; where one stands that no deletion and no record explains, why
-/// it should not.
-fn stored(world: &World) -> Result<Values, String> {
-    let mut stored = Values::new();
-    for bucket in world.store.buckets() {
-        computed_is_true(&bucket)?;
-        for (identity, value) in values_in(&bucket) {
-            let first = world.journalled.first.get(&identity);
-            let is_first = first.is_some_and(|first| first.to_bits() == value.to_bits());
-            let mut open = world.journalled.open.values();
-            if !is_first && !open.any(|deletion| deletion.is_about(&identity)) {
-                return Err(format!("{identity:?} is {value:?}, must be {first:?}"));
-            }
-            if stored.insert(identity.clone(), value).is_some() {
-                return Err(format!("{identity:?} stands twice"));
-            }
-        }
-    }
-    Ok(stored)
-}
-
-fn computed_is_true(bucket: &StoredBucket) -> Result<(), String> {
-    let mut merge = Merge::default();
-    for part in &bucket.parts {
-        let from = merge.elements().len();
-        for element in part.elements.iter() {
-            merge.add(element.offset, element.values());
-        }
-        let actual = merge.computed(from, merge.elements().len());
-        let magnitude = |name: &MeasureName| {
-            let values = part.elements.iter().filter_map(|e| e.value(name));
-            values.map(f64::abs).sum()
-        };
-        if let Some(difference) = differences(&part.computed, &actual, magnitude).first() {
-            return Err(format!("I3: {}: {difference}", bucket.key));
-        }
-    }
-    Ok(())
-}
-
 fn check(world: &World) -> Result<(), String> {
-    stored(world)?;
-    let process = &world.process;
-    let ledger = process.ledger.snapshot(process.buffer.pending_values());
-    if !ledger.balances() {
-        return Err(format!("I7: the ledger does not balance: {ledger:?}"));
-    }
-    // The journal keeps a deletion until it is done.
-    let low_water = low_water(&process.progress, &process.buffer);
-    match world.journalled.open.keys().find(|seq| **seq < low_water) {
-        None => Ok(()),
-        Some(seq) => Err(format!("deletion {seq} may be released and is not done")),
-    }
-}
-
-fn at_rest(world: &mut World) -> Result<(), String> {
-    world.drain()?;
-    check(world)?;
-    let stored = stored(world)?;
-    if !world.journalled.open.is_empty() {
-        return Err(format!("not done: {:?}", world.journalled.open));
-    }
-    match stored.keys().eq(world.journalled.first.keys()) {
-        true => Ok(()),
-        false => Err(format!(
-            "stored {stored:?}, left {:?}",
-            world.journalled.first
-        )),
-    }
+    deleted::check(world)?;
+    computed_true::check(world)?;
+    ledger::check(world)
 }
 
 fn run(setup: Setup, actions: &[Action]) -> Result<(), String> {
@@ -103,7 +33,9 @@ fn run(setup: Setup, actions: &[Action]) -> Result<(), String> {
         world.act(action)?;
         check(&world)?;
     }
-    at_rest(&mut world)
+    world.drain()?;
+    check(&world)?;
+    deleted::at_rest(&world)
 }
 
 proptest! {
@@ -172,7 +104,10 @@ fn a_crash_at_every_step_leaves_what_was_not_deleted_and_what_came_after() {
         Action::Release,
     ];
     for ends_after in 0..=whole.len() {
-        for crash in [Action::Kill, Action::PowerCut(Vec::new())] {
+        for crash in [
+            Action::Kill(None),
+            Action::PowerCut(Cut::Prefix(Vec::new()), None),
+        ] {
             let mut actions: Vec<Action> = whole[..ends_after].to_vec();
             actions.push(crash);
             // The next start replays on, as far as it gets, and goes down too.
@@ -180,7 +115,7 @@ fn a_crash_at_every_step_leaves_what_was_not_deleted_and_what_came_after() {
                 let mut actions = actions.clone();
                 actions.extend([Action::Apply(replayed), flush(), Action::Finish]);
                 actions.push(Action::MakeDeletions(replayed, None));
-                actions.push(Action::Kill);
+                actions.push(Action::Kill(None));
                 let done = run(ROOMY, &actions);
                 assert_eq!(done, Ok(()), "down after {ends_after}, then {replayed}");
             }

@@ -6,20 +6,12 @@
 //! in the store or in a record that a start would read; and every record that
 //! the journal may release must be in the store.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use hourglass::flush::low_water;
-use hourglass::journal::disk::Disk;
-use hourglass::journal::{Log, LogReader, Space};
-use hourglass::model::Batch;
 use proptest::prelude::*;
+use simulation::World;
+use simulation::action::{Action, Body, Cut, DiskTrouble, EPOCH, Item, Mix, Setup, actions, setup};
+use simulation::invariants::acked_is_durable;
 
 use super::cases;
-use crate::model::action::{Action, Body, DiskTrouble, EPOCH, Item, Mix, Setup, actions, setup};
-use crate::model::naive::{Identity, values_in};
-use crate::model::run::World;
-use crate::support::sim_disk::SimDisk;
 
 const MIX: Mix = Mix {
     crashes: true,
@@ -36,62 +28,6 @@ const ROOMY: Setup = Setup {
     part_bytes_max: None,
 };
 
-/// What a start on `disk` would find.
-fn recoverable(disk: SimDisk, setup: Setup) -> Result<BTreeSet<Identity>, String> {
-    let disk: Arc<dyn Disk> = Arc::new(disk);
-    let (_, recovered) = Log::open(
-        Arc::clone(&disk),
-        Space::new(u64::MAX / 2),
-        setup.segment_bytes,
-    )
-    .map_err(|error| format!("the journal would not open: {error}"))?;
-    let mut found = BTreeSet::new();
-    let first = recovered.first_seq.unwrap_or(recovered.end_seq);
-    let mut reader = LogReader::new(disk, first);
-    for seq in first..recovered.end_seq {
-        let record = reader.read(seq).map_err(|e| e.to_string())?;
-        for reading in record.batch().into_iter().flat_map(Batch::readings) {
-            let (sensor, at) = (reading.sensor().as_str(), reading.at().get());
-            let measures = reading.values();
-            found.extend(measures.map(|(m, _)| (sensor.to_owned(), at, m.as_str().to_owned())));
-        }
-    }
-    Ok(found)
-}
-
-fn check(world: &World) -> Result<(), String> {
-    let worst = world.disk.after_power_cut(|_| 0);
-    let kept = recoverable(worst, world.setup)?;
-    let stored = world.store.buckets();
-    let stored: BTreeSet<Identity> = stored
-        .iter()
-        .flat_map(values_in)
-        .map(|(identity, _)| identity)
-        .collect();
-    let gone = |seq: u64, kept: &BTreeSet<Identity>| {
-        let values = world.journalled.record(seq).iter();
-        let mut identities = values.map(|(identity, _)| identity);
-        identities.find(|id| !kept.contains(*id) && !stored.contains(*id))
-    };
-    for seq in &world.journalled.acknowledged {
-        if let Some(identity) = gone(*seq, &kept) {
-            return Err(format!(
-                "I1: record {seq} was acknowledged, {identity:?} is gone"
-            ));
-        }
-    }
-    // What the journal may release need not be gone yet.
-    let low_water = low_water(&world.process.progress, &world.process.buffer);
-    for seq in 1..low_water {
-        if let Some(identity) = gone(seq, &BTreeSet::new()) {
-            return Err(format!(
-                "I1: record {seq} may be released, {identity:?} is not stored"
-            ));
-        }
-    }
-    Ok(())
-}
-
 proptest! {
     #![proptest_config(cases(250))]
 
@@ -104,10 +40,10 @@ proptest! {
             let mut world = World::new(setup)?;
             for action in &actions {
                 world.act(action)?;
-                check(&world)?;
+                acked_is_durable::check(&world)?;
             }
             world.drain()?;
-            check(&world)
+            acked_is_durable::check(&world)
         };
         prop_assert_eq!(run(), Ok(()));
     }
@@ -129,9 +65,9 @@ fn i01_a_start_makes_durable_what_it_found() {
     let mut world = World::new(ROOMY).unwrap();
     for action in [
         Action::Ingest(vec![body(0)], Some(DiskTrouble::PowerFails(0))),
-        Action::Kill,
+        Action::Kill(None),
         Action::Ingest(vec![body(1)], None),
-        Action::PowerCut(Vec::new()),
+        Action::PowerCut(Cut::Prefix(Vec::new()), None),
         Action::Apply(2),
     ] {
         world.act(&action).unwrap();
@@ -159,7 +95,7 @@ fn i01_the_applier_reads_on_behind_a_released_segment() {
         trouble: None,
     };
     for action in [
-        Action::Kill,
+        Action::Kill(None),
         Action::Apply(1),
         flush,
         Action::Finish,

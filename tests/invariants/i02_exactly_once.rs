@@ -6,14 +6,12 @@
 //! one that another process flushed before; after a run has come to rest, the
 //! store holds exactly the identities that were durable.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
+use simulation::World;
+use simulation::action::{Mix, actions, setup};
+use simulation::invariants::exactly_once;
 
 use super::cases;
-use crate::model::action::{Mix, actions, setup};
-use crate::model::naive::{Values, values_in};
-use crate::model::run::World;
 
 const MIX: Mix = Mix {
     crashes: true,
@@ -22,45 +20,6 @@ const MIX: Mix = Mix {
     conflicts: true,
     deletions: false,
 };
-
-/// What another process wrote, ever.
-fn others(world: &World) -> Values {
-    let mut others = Values::new();
-    for written in world.store.written() {
-        if world.is_of_other_process(&written) {
-            let sensor = written.sensor.as_str().to_owned();
-            let measure = written.measure.as_str().to_owned();
-            others.insert((sensor, written.at.get(), measure), written.value);
-        }
-    }
-    others
-}
-
-fn check(world: &World) -> Result<Values, String> {
-    let others = others(world);
-    let mut stored = Values::new();
-    for bucket in world.store.buckets() {
-        let values = values_in(&bucket);
-        let instants: BTreeSet<i64> = values.iter().map(|((_, at, _), _)| *at).collect();
-        let count: u64 = bucket.parts.iter().map(|part| part.computed.count).sum();
-        if count != instants.len() as u64 {
-            return Err(format!("I2: {} counts {count}: {instants:?}", bucket.key));
-        }
-        for (identity, value) in values {
-            let first = others.get(&identity);
-            let first = first.or_else(|| world.journalled.first.get(&identity));
-            if first.map(|value| value.to_bits()) != Some(value.to_bits()) {
-                return Err(format!(
-                    "I2: {identity:?} is {value:?}, was first {first:?}"
-                ));
-            }
-            if stored.insert(identity.clone(), value).is_some() {
-                return Err(format!("I2: {identity:?} stands twice"));
-            }
-        }
-    }
-    Ok(stored)
-}
 
 proptest! {
     #![proptest_config(cases(250))]
@@ -71,17 +30,10 @@ proptest! {
             let mut world = World::new(setup)?;
             for action in &actions {
                 world.act(action)?;
-                check(&world)?;
+                exactly_once::check(&world)?;
             }
             world.drain()?;
-            let stored = check(&world)?;
-            let others = others(&world);
-            let durable: BTreeSet<_> =
-                world.journalled.first.keys().chain(others.keys()).collect();
-            match stored.keys().eq(durable.iter().copied()) {
-                true => Ok(()),
-                false => Err(format!("I2: stored {stored:?}, durable {durable:?}")),
-            }
+            exactly_once::at_rest(&world)
         };
         prop_assert_eq!(run(), Ok(()));
     }

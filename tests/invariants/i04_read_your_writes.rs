@@ -10,8 +10,8 @@
 use proptest::prelude::*;
 
 use super::cases;
-use crate::model::action::{Action, EPOCH, Item, Mix, Question, SENSORS, Setup, actions, setup};
-use crate::model::run::World;
+use simulation::World;
+use simulation::action::{Action, EPOCH, Item, Mix, Question, SENSORS, Setup, actions, setup};
 
 const MIX: Mix = Mix {
     crashes: true,

@@ -14,10 +14,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::cases;
-use crate::model::action::{Action, Body, EPOCH, Item, Mix, Setup, actions, body, setup};
-use crate::model::answer::same;
-use crate::model::naive::{Values, values_in};
-use crate::model::run::World;
+use simulation::World;
+use simulation::action::{Action, Body, EPOCH, Item, Mix, Setup, actions, body, setup};
+use simulation::answer::same;
+use simulation::naive::{Values, values_in};
 
 const MIX: Mix = Mix {
     crashes: true,
@@ -42,7 +42,12 @@ fn buckets(setup: Setup, bodies: &[Body], between: &[Action]) -> Result<Buckets,
         while let Some(Action::Ingest(..)) = next {
             next = between.next();
         }
-        next.map_or(Ok(()), |action| world.act(action))?;
+        match next {
+            Some(Action::Kill(_)) => world.act(&Action::Kill(None))?,
+            Some(Action::PowerCut(cut, _)) => world.act(&Action::PowerCut(cut.clone(), None))?,
+            Some(action) => world.act(action)?,
+            None => {}
+        }
     }
     world.drain()?;
     let stated = world.store.buckets().into_iter().map(|bucket| {

@@ -19,8 +19,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::cases;
-use crate::model::action::EPOCH;
 use crate::support::gate::OpenGate;
+use simulation::action::EPOCH;
 
 /// No item depends on those before it.
 pub(super) fn gate() -> OpenGate {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::cases;
 use super::i09_bad_input::{Damage, compare, context, damage_by, gate, rows};
-use crate::model::action::EPOCH;
+use simulation::action::EPOCH;
 
 fn read(body: &[u8]) -> Decoded {
     let mapping = LineMapping {

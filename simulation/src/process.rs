@@ -6,45 +6,48 @@ use std::sync::Arc;
 use hourglass::apply::{Applier, Progress, Turn};
 use hourglass::buffer::Buffer;
 use hourglass::clock::{Clock, ManualClock};
-use hourglass::config::BufferSettings;
+use hourglass::config::{BufferSettings, JournalSettings};
 use hourglass::decode::{self, DecodeContext, Decoded, LineMapping, LineOptions, TextOnly};
 use hourglass::flush::low_water;
 use hourglass::journal::disk::Disk;
 use hourglass::journal::tail::{Tail, TailRecord};
-use hourglass::journal::{AppendError, Log, Record, Recovered, Space};
+use hourglass::journal::{
+    Answer, Append, AppendError, GroupCommit, Log, LogError, Record, Recovered, Space,
+};
 use hourglass::metrics::Ledger;
-use hourglass::model::{Batch, Micros};
+use hourglass::model::Micros;
 use hourglass::query::Query;
 use hourglass::store::Store;
 use hourglass::store::WriterId;
-use tokio::sync::oneshot;
 
-use super::action::{Body, Item, Setup};
-use super::naive::RECENT_READINGS;
-use crate::support::gate::OpenGate;
-use crate::support::sim_disk::SimDisk;
-use crate::support::sim_store::SimStore;
+use crate::action::{Body, Item, Setup};
+use crate::disk::SimDisk;
+use crate::gate::OpenGate;
+use crate::naive::RECENT_READINGS;
+use crate::store::SimStore;
 
-type Answer = Result<u64, AppendError>;
+/// Far above what a run fills.
+const JOURNAL_BYTES_MAX: u64 = 1 << 40;
 
-pub(crate) struct Process {
-    pub(crate) log: Log,
-    pub(crate) tail: Arc<Tail>,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) buffer: Arc<Buffer>,
-    pub(crate) progress: Arc<Progress>,
-    pub(crate) query: Query,
-    pub(crate) recovered: Recovered,
+pub struct Process {
+    pub tail: Arc<Tail>,
+    pub ledger: Arc<Ledger>,
+    pub buffer: Arc<Buffer>,
+    pub progress: Arc<Progress>,
+    pub query: Query,
+    pub recovered: Recovered,
+    commit: GroupCommit,
+    space: Arc<Space>,
     applier: Applier,
     held: Option<TailRecord>,
-    waiting: BTreeMap<u64, oneshot::Receiver<Answer>>,
+    waiting: BTreeMap<u64, Answer>,
     clock: Arc<ManualClock>,
 }
 
 /// A body through the decoder: as JSON, or as line protocol, where readings come
 /// under measurements and tags that the naive model knows nothing of, as they
 /// change nothing that is stored.
-pub(crate) fn decoded(body: &Body, received_at: Micros) -> Decoded {
+pub fn decoded(body: &Body, received_at: Micros) -> Decoded {
     let text = |item: &Item| match item {
         Item::Reading { sensor, at, values } => {
             let fields = values.iter().map(|(m, v)| format!(",\"{m}\":{v:?}"));
@@ -103,23 +106,29 @@ pub(crate) fn decoded(body: &Body, received_at: Micros) -> Decoded {
 impl Process {
     /// A start, as the service does it. `number` tells its writes from those
     /// of any other process.
-    pub(crate) fn start(
+    pub fn start(
         disk: &SimDisk,
         store: &SimStore,
         clock: &Arc<ManualClock>,
         setup: Setup,
         number: u32,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LogError> {
         let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-        let (log, recovered) = Log::open(
-            Arc::clone(&disk),
-            Space::new(u64::MAX / 2),
-            setup.segment_bytes,
-        )
-        .map_err(|error| format!("I1: the journal does not open: {error}"))?;
         let ledger = Arc::new(Ledger::default());
-        ledger.recover(recovered.values);
-        let tail = Tail::new(setup.tail_bytes, log.next_seq());
+        let space = Space::new(JOURNAL_BYTES_MAX);
+        let settings = JournalSettings {
+            segment_bytes: setup.segment_bytes,
+            bytes_max: JOURNAL_BYTES_MAX,
+            queue_bytes_max: setup.tail_bytes,
+        };
+        let (commit, recovered) = GroupCommit::open(
+            Arc::clone(&disk),
+            Arc::clone(&space),
+            &settings,
+            Arc::clone(&ledger),
+            Arc::new(|_, _, _| ()),
+        )?;
+        let tail = Arc::clone(commit.tail());
         let first_seq = recovered.first_seq.unwrap_or(recovered.end_seq);
         let progress = Progress::new(Arc::clone(&tail), first_seq, recovered.end_seq);
         let settings = BufferSettings {
@@ -147,13 +156,14 @@ impl Process {
             Arc::clone(&progress),
         );
         Ok(Self {
-            log,
             tail,
             ledger,
             buffer,
             progress,
             query,
             recovered,
+            commit,
+            space,
             applier,
             held: None,
             waiting: BTreeMap::new(),
@@ -164,7 +174,7 @@ impl Process {
     /// The accept path up to the journal and the commit of one group, as
     /// `ingest` and the journal's writer thread do them. Answers which bodies
     /// were committed, or that the group was not.
-    pub(crate) fn ingest(&mut self, bodies: &[Body]) -> Result<Vec<usize>, AppendError> {
+    pub fn ingest(&mut self, bodies: &[Body]) -> Result<Result<Vec<usize>, AppendError>, String> {
         let received_at = self.clock.now();
         let mut group = Vec::new();
         let mut places = Vec::new();
@@ -185,43 +195,48 @@ impl Process {
             }
         }
         match group.is_empty() {
-            true => Ok(places),
-            false => self.append(group).map(|_| places),
+            true => Ok(Ok(places)),
+            false => Ok(self.append(group)?.map(|_| places)),
         }
     }
 
     /// Commits a group, as the journal's writer thread does it; its first
-    /// sequence.
-    pub(crate) fn append(&mut self, group: Vec<Record>) -> Result<u64, AppendError> {
-        let encoded: Vec<Vec<u8>> = group.iter().map(Record::encode).collect();
-        let appended = self.log.append(encoded.iter().map(Vec::as_slice));
-        let records = group.into_iter();
-        match appended {
-            Ok(first) => {
-                let mut durable = Vec::new();
-                for (record, seq) in records.zip(first..) {
-                    let (items, values) = record.counts();
-                    self.ledger.accept(items, values);
-                    let (reply, answer) = oneshot::channel();
-                    self.waiting.insert(seq, answer);
-                    let reply = Some(reply);
-                    let bytes = record.batch().map_or(1, Batch::bytes);
-                    durable.push((TailRecord { seq, record, reply }, bytes));
-                }
-                self.tail.push(durable.into_iter());
-                Ok(first)
-            }
-            Err(error) => {
-                for record in records {
-                    self.ledger.refuse_items(record.counts().0);
-                }
-                Err(error)
+    /// sequence, or why it is refused.
+    ///
+    /// # Errors
+    /// What was answered is not so.
+    pub fn append(&mut self, group: Vec<Record>) -> Result<Result<u64, AppendError>, String> {
+        let first = self.log().next_seq();
+        let (mut appends, mut answers) = (Vec::new(), Vec::new());
+        for record in group {
+            let encoded = record.encode();
+            let room = self.space.reserve(encoded.len() as u64).unwrap();
+            let (append, answer) = Append::new(record, encoded, room);
+            appends.push(append);
+            answers.push(answer);
+        }
+        let end = first + answers.len() as u64;
+        self.commit.commit(appends);
+        if self.log().next_seq() == end {
+            self.waiting.extend((first..).zip(answers));
+            return Ok(Ok(first));
+        }
+        let mut refused = None;
+        for mut answer in answers {
+            match answer.said() {
+                Some(Err(error)) => refused = Some(error),
+                said => return Err(format!("I1: what is not durable was answered {said:?}")),
             }
         }
+        Ok(Err(refused.ok_or("a group of nothing was refused")?))
+    }
+
+    pub fn log(&self) -> &Log {
+        self.commit.log()
     }
 
     /// One turn of the applier; the sequence of the record it moved.
-    pub(crate) fn apply(&mut self) -> Result<(Turn, u64), String> {
+    pub fn apply(&mut self) -> Result<(Turn, u64), String> {
         let seq = self.progress.applied_end();
         let turn = self.applier.turn(&mut self.held);
         let turn = turn.map_err(|error| format!("I1: the applier cannot read on: {error}"))?;
@@ -229,13 +244,13 @@ impl Process {
     }
 
     /// Sequences that were acknowledged since the last call.
-    pub(crate) fn acknowledged(&mut self) -> Result<Vec<u64>, String> {
+    pub fn acknowledged(&mut self) -> Result<Vec<u64>, String> {
         let mut acknowledged = Vec::new();
         for (seq, answer) in &mut self.waiting {
-            match answer.try_recv() {
-                Ok(Ok(told)) if told == *seq => acknowledged.push(*seq),
-                Ok(other) => return Err(format!("record {seq} was answered {other:?}")),
-                Err(_) => {}
+            match answer.said() {
+                Some(Ok(told)) if told == *seq => acknowledged.push(*seq),
+                Some(other) => return Err(format!("record {seq} was answered {other:?}")),
+                None => {}
             }
         }
         self.waiting.retain(|seq, _| !acknowledged.contains(seq));
@@ -243,9 +258,15 @@ impl Process {
     }
 
     /// Gives the journal back what is confirmed.
-    pub(crate) fn release(&mut self) {
+    pub fn release(&mut self) {
         let low_water = low_water(&self.progress, &self.buffer);
         // A disk without power cannot; the segments stay.
-        drop(self.log.release(low_water));
+        self.commit.release(low_water);
+    }
+
+    /// The last act of a clean stop.
+    pub fn finish(&mut self) {
+        let low_water = low_water(&self.progress, &self.buffer);
+        self.commit.finish(low_water);
     }
 }

@@ -5,24 +5,28 @@ use std::time::Duration;
 use hourglass::apply::Turn;
 use hourglass::clock::Clock;
 use hourglass::flush::low_water;
+use hourglass::journal::LogError;
 
-use super::naive::{View, newest_in, values_in};
-use super::process::Process;
-use super::run::World;
-use crate::support::sim_disk::SimDisk;
+use super::World;
+use crate::action::StartTrouble;
+use crate::disk::{Fault, SimDisk};
+use crate::naive::{View, newest_in, values_in};
+use crate::process::Process;
 
 impl World {
     /// The process ends as it stands, and another starts on `disk`.
-    pub(super) fn crash(&mut self, disk: SimDisk) -> Result<(), String> {
+    pub(super) fn crash(
+        &mut self,
+        disk: SimDisk,
+        trouble: Option<StartTrouble>,
+    ) -> Result<(), String> {
         self.look();
         self.disk = disk;
         self.asked.clear();
         self.rounds.retain(|round| !round.is_own);
         self.deleting = None;
         self.was_cold = true;
-        self.starts += 1;
-        let (store, clock) = (&self.store, &self.clock);
-        self.process = Process::start(&self.disk, store, clock, self.setup, self.starts)?;
+        self.start(trouble)?;
         let unsure = std::mem::take(&mut self.journalled.unsure);
         let found = self.process.recovered.end_seq;
         if found == self.journalled.end() + unsure.len() as u64 {
@@ -43,9 +47,47 @@ impl World {
         Ok(())
     }
 
+    /// Starts; where trouble keeps it from that, starts again.
+    fn start(&mut self, trouble: Option<StartTrouble>) -> Result<(), String> {
+        match trouble {
+            Some(StartTrouble::PowerFailsAt(steps)) => self.disk.power_cut_after_steps(steps),
+            Some(StartTrouble::ReadFails) => self.disk.fail_next(Fault::ReadFails),
+            None => {}
+        }
+        self.starts += 1;
+        let (store, clock) = (&self.store, &self.clock);
+        match Process::start(&self.disk, store, clock, self.setup, self.starts) {
+            Ok(process) => self.process = process,
+            Err(LogError::Disk { .. }) if trouble.is_some() => {
+                self.disk = match self.disk.is_off() {
+                    true => self.disk.after_power_cut(|_| 0),
+                    false => self.disk.after_kill(),
+                };
+                return self.start(None);
+            }
+            Err(error) => return Err(format!("I1: the journal does not open: {error}")),
+        }
+        Ok(())
+    }
+
+    /// A clean stop, with the store there, and the next start: no recovery (I10).
+    pub(super) fn stop(&mut self) -> Result<(), String> {
+        self.drain()?;
+        self.disk.heal();
+        let was_sound = !self.disk.is_off() && self.process.log().is_writable();
+        self.process.finish();
+        let was_sound = was_sound && !self.disk.is_off();
+        self.crash(self.disk.after_kill(), None)?;
+        match self.process.recovered.records {
+            0 => Ok(()),
+            left if was_sound => Err(format!("I10: {left} records left behind a clean stop")),
+            _ => Ok(()),
+        }
+    }
+
     /// Lets everything come to rest: the store answers, and all that is durable
     /// is flushed and released.
-    pub(crate) fn drain(&mut self) -> Result<(), String> {
+    pub fn drain(&mut self) -> Result<(), String> {
         self.set_away(false);
         self.store.heal();
         self.finish()?;
@@ -65,7 +107,7 @@ impl World {
             self.flush(2, true, None);
             self.make_deletions(usize::MAX, None)?;
             if self.deletions_need_a_start() {
-                self.crash(self.disk.after_kill())?;
+                self.crash(self.disk.after_kill(), None)?;
                 continue;
             }
             let is_behind = self.process.progress.lag() > 0;

@@ -5,7 +5,7 @@ use hourglass::model::{MeasureName, Micros, SensorId};
 
 /// Admits every sensor and measure. All its stamps are one, so that an item does
 /// not depend on those before it.
-pub(crate) struct OpenGate(pub(crate) Micros);
+pub struct OpenGate(pub Micros);
 
 impl Gate for OpenGate {
     fn next(&mut self) -> Micros {

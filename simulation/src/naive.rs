@@ -6,15 +6,15 @@ use hourglass::bucket::Computed;
 use hourglass::model::{MeasureName, Micros, RecentReading};
 use hourglass::store::StoredBucket;
 
-use super::action::{Body, Deletion, Item};
+use crate::action::{Body, Deletion, Item};
 
 /// Sensor, microseconds since the epoch, measure.
-pub(crate) type Identity = (String, i64, String);
+pub type Identity = (String, i64, String);
 
-pub(crate) type Values = BTreeMap<Identity, f64>;
+pub type Values = BTreeMap<Identity, f64>;
 
 /// The values of a body, in its order.
-pub(crate) fn values_of(body: &Body) -> Vec<(Identity, f64)> {
+pub fn values_of(body: &Body) -> Vec<(Identity, f64)> {
     let mut all = Vec::new();
     for item in body {
         if let Item::Reading { sensor, at, values } = item {
@@ -26,7 +26,7 @@ pub(crate) fn values_of(body: &Body) -> Vec<(Identity, f64)> {
 }
 
 /// The values of a stored bucket, in its order, parts and elements joined.
-pub(crate) fn values_in(bucket: &StoredBucket) -> Vec<(Identity, f64)> {
+pub fn values_in(bucket: &StoredBucket) -> Vec<(Identity, f64)> {
     let mut all = Vec::new();
     for element in bucket.parts.iter().flat_map(|part| part.elements.iter()) {
         let at = bucket.key.hour.at(element.offset).get();
@@ -38,7 +38,7 @@ pub(crate) fn values_in(bucket: &StoredBucket) -> Vec<(Identity, f64)> {
 }
 
 /// The newest readings of a sensor that its record keeps.
-pub(crate) const RECENT_READINGS: usize = 3;
+pub const RECENT_READINGS: usize = 3;
 
 /// The newest readings of each sensor, from all its buckets.
 pub(super) fn newest_in(buckets: &[StoredBucket]) -> BTreeMap<String, Vec<RecentReading>> {
@@ -62,14 +62,14 @@ pub(super) fn newest_in(buckets: &[StoredBucket]) -> BTreeMap<String, Vec<Recent
 }
 
 impl Deletion {
-    pub(crate) fn is_about(&self, (sensor, at, _): &Identity) -> bool {
+    pub fn is_about(&self, (sensor, at, _): &Identity) -> bool {
         sensor == self.sensor && (self.from..self.to).contains(at)
     }
 }
 
 /// A record of the journal.
 #[derive(Debug, Clone)]
-pub(crate) enum Durable {
+pub enum Durable {
     Values(Vec<(Identity, f64)>),
     Deletion(Deletion),
     /// The deletion of that sequence is done.
@@ -78,22 +78,22 @@ pub(crate) enum Durable {
 
 /// The journal as it must be.
 #[derive(Debug, Default)]
-pub(crate) struct Journalled {
+pub struct Journalled {
     /// The durable records; the first has sequence 1.
-    pub(crate) records: Vec<Durable>,
+    pub records: Vec<Durable>,
     /// Written but not known to be durable: found whole by the next start, or
     /// not at all.
-    pub(crate) unsure: Vec<Durable>,
+    pub unsure: Vec<Durable>,
     /// Sequences of the acknowledged records.
-    pub(crate) acknowledged: BTreeSet<u64>,
+    pub acknowledged: BTreeSet<u64>,
     /// The first value of each identity, in journal order, since it was deleted.
-    pub(crate) first: Values,
+    pub first: Values,
     /// Deletions that no record says are done, by sequence.
-    pub(crate) open: BTreeMap<u64, Deletion>,
+    pub open: BTreeMap<u64, Deletion>,
 }
 
 impl Journalled {
-    pub(crate) fn durable(&mut self, record: Durable) {
+    pub fn durable(&mut self, record: Durable) {
         match &record {
             Durable::Values(values) => {
                 for (identity, value) in values {
@@ -113,7 +113,7 @@ impl Journalled {
     }
 
     /// The deletions among the records of these sequences.
-    pub(crate) fn deletions(&self, seqs: std::ops::Range<u64>) -> impl Iterator<Item = &Deletion> {
+    pub fn deletions(&self, seqs: std::ops::Range<u64>) -> impl Iterator<Item = &Deletion> {
         seqs.filter_map(|seq| match &self.records[seq as usize - 1] {
             Durable::Deletion(deletion) => Some(deletion),
             _ => None,
@@ -121,12 +121,12 @@ impl Journalled {
     }
 
     /// Sequence behind the last durable record.
-    pub(crate) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.records.len() as u64 + 1
     }
 
     /// The values of a record.
-    pub(crate) fn record(&self, seq: u64) -> &[(Identity, f64)] {
+    pub fn record(&self, seq: u64) -> &[(Identity, f64)] {
         match &self.records[seq as usize - 1] {
             Durable::Values(values) => values,
             Durable::Deletion(_) | Durable::Done(_) => &[],
@@ -137,76 +137,119 @@ impl Journalled {
 /// What one process can show: what the store held when it started, what it
 /// applied since, and what others wrote since.
 #[derive(Debug, Default)]
-pub(crate) struct View {
-    pub(crate) base: Values,
-    pub(crate) own: Vec<(Identity, f64)>,
+pub struct View {
+    pub base: Values,
+    pub own: Vec<(Identity, f64)>,
     /// Deletions applied since, each with how much of `own` came before it.
-    pub(crate) deleted: Vec<(usize, Deletion)>,
-    pub(crate) others: Vec<(Identity, f64)>,
+    pub deleted: Vec<(usize, Deletion)>,
+    pub others: Vec<(Identity, f64)>,
 }
 
 /// A moment: how much of `own` and of `others` there was.
-pub(crate) type Moment = (usize, usize);
+pub type Moment = (usize, usize);
 
 impl View {
-    pub(crate) fn now(&self) -> Moment {
+    pub fn now(&self) -> Moment {
         (self.own.len(), self.others.len())
     }
 
     /// What a reader sees at a moment. What others wrote is in the store, and
     /// the first flushed value wins.
-    pub(crate) fn at(&self, (own, others): Moment, of: impl Fn(&Identity) -> bool) -> Values {
-        let mut values = Values::new();
-        let add = |values: &mut Values, identity: &Identity, value: f64| {
-            if of(identity) {
-                values.entry(identity.clone()).or_insert(value);
-            }
-        };
-        for (identity, value) in &self.base {
-            add(&mut values, identity, *value);
-        }
-        for (identity, value) in &self.others[..others] {
-            add(&mut values, identity, *value);
-        }
-        let mut before = 0;
-        let deleted = self.deleted.iter().filter(|(place, _)| *place <= own);
-        let steps = deleted.map(|(place, deletion)| (*place, Some(deletion)));
-        for (place, deletion) in steps.chain([(own, None)]) {
-            for (identity, value) in &self.own[before..place] {
-                add(&mut values, identity, *value);
-            }
-            before = place;
-            if let Some(deletion) = deletion {
-                values.retain(|identity, _| !deletion.is_about(identity));
-            }
-        }
-        values
+    pub fn at(&self, moment: Moment, of: impl Fn(&Identity) -> bool) -> Values {
+        self.about(moment, of).at(moment)
     }
 
     /// Whether `is` holds of what was there at some moment from `start` to
     /// `end`.
-    pub(crate) fn any_moment(
+    pub fn any_moment(
         &self,
         start: Moment,
         end: Moment,
         of: impl Fn(&Identity) -> bool,
         is: impl Fn(&Values) -> bool,
     ) -> bool {
-        let moments = (start.0..=end.0).flat_map(|i| (start.1..=end.1).map(move |j| (i, j)));
-        let mut moments = moments.map(|moment| self.at(moment, &of));
-        moments.any(|values| is(&values))
+        let about = self.about(end, of);
+        // Between these nothing changes.
+        let (own, others) = (
+            about.places(start.0, end.0, &about.own),
+            about.places(start.1, end.1, &about.others),
+        );
+        let mut moments = own
+            .iter()
+            .flat_map(|i| others.iter().map(move |j| (*i, *j)));
+        moments.any(|moment| is(&about.at(moment)))
+    }
+
+    fn about(&self, end: Moment, of: impl Fn(&Identity) -> bool) -> About<'_> {
+        let events = |events: &'_ [(Identity, f64)]| -> Vec<usize> {
+            let is_meant = |place: &usize| of(&events[*place].0);
+            (0..events.len()).filter(is_meant).collect()
+        };
+        About {
+            view: self,
+            base: self.base.iter().filter(|(id, _)| of(id)).collect(),
+            own: events(&self.own[..end.0]),
+            others: events(&self.others[..end.1]),
+        }
+    }
+}
+
+/// A view of some identities alone.
+struct About<'a> {
+    view: &'a View,
+    base: Vec<(&'a Identity, &'a f64)>,
+    /// Places in `own` of the view.
+    own: Vec<usize>,
+    /// Places in `others` of the view.
+    others: Vec<usize>,
+}
+
+impl About<'_> {
+    /// The moments from `start` to `end` at which something is new.
+    fn places(&self, start: usize, end: usize, events: &[usize]) -> BTreeSet<usize> {
+        let behind = events.iter().map(|place| place + 1);
+        let deletions = self.view.deleted.iter().map(|(place, _)| *place);
+        let all = behind.chain(deletions).chain([start]);
+        all.filter(|place| (start..=end).contains(place)).collect()
+    }
+
+    fn at(&self, (own, others): Moment) -> Values {
+        let mut values = Values::new();
+        let mut add = |identity: &Identity, value: f64| {
+            values.entry(identity.clone()).or_insert(value);
+        };
+        for (identity, value) in &self.base {
+            add(identity, **value);
+        }
+        for place in self.others.iter().take_while(|place| **place < others) {
+            let (identity, value) = &self.view.others[*place];
+            add(identity, *value);
+        }
+        let mut events = self.own.iter().take_while(|place| **place < own).peekable();
+        let deleted = self.view.deleted.iter().filter(|(place, _)| *place <= own);
+        let steps = deleted.map(|(place, deletion)| (*place, Some(deletion)));
+        for (before, deletion) in steps.chain([(own, None)]) {
+            while let Some(place) = events.next_if(|place| **place < before) {
+                let (identity, value) = &self.view.own[*place];
+                values.entry(identity.clone()).or_insert(*value);
+            }
+            if let Some(deletion) = deletion {
+                values.retain(|identity, _| !deletion.is_about(identity));
+            }
+        }
+        values
     }
 }
 
 /// How many instants `values` have.
-pub(crate) fn instants(values: &Values) -> usize {
+pub fn instants(values: &Values) -> usize {
     let instants: BTreeSet<i64> = values.keys().map(|(_, at, _)| *at).collect();
     instants.len()
 }
 
 /// Whether `computed` counts `instants` and is else what `values` (of one hour)
 /// say: counts and extremes exactly, sums within 1e-12 of the sum of magnitudes.
-pub(crate) fn says(computed: &Computed, instants: usize, values: &Values) -> bool {
+pub fn says(computed: &Computed, instants: usize, values: &Values) -> bool {
     let mut measures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for ((_, _, measure), value) in values {
         measures.entry(measure).or_default().push(*value);
@@ -226,6 +269,6 @@ pub(crate) fn says(computed: &Computed, instants: usize, values: &Values) -> boo
 }
 
 /// The hour that an instant falls into, in hours since the epoch.
-pub(crate) fn hour_of(at: i64) -> i32 {
+pub fn hour_of(at: i64) -> i32 {
     Micros::new(at).unwrap().hour().hours()
 }

@@ -14,13 +14,13 @@ use super::sensors::Sensors;
 
 /// A value that went in.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub struct Written {
     /// The writer's number.
-    pub(crate) by: i64,
-    pub(crate) sensor: SensorId,
-    pub(crate) at: Micros,
-    pub(crate) measure: MeasureName,
-    pub(crate) value: f64,
+    pub by: i64,
+    pub sensor: SensorId,
+    pub at: Micros,
+    pub measure: MeasureName,
+    pub value: f64,
 }
 
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use hourglass::store::StoreError;
 
 /// What the next call that writes comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// An error, and nothing went in.
     ErrorBefore,
     /// Everything went in, and the reply is lost.
@@ -17,6 +17,9 @@ pub(crate) enum Trouble {
     FirstFails,
     /// All are refused, nothing went in.
     Refused,
+    /// The writes are carried out twice, as a driver does that got no reply and
+    /// tries again by itself; the second reply is told.
+    Twice,
 }
 
 pub(super) fn away() -> StoreError {

@@ -4,23 +4,23 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::support::sim_store::Trouble;
+use crate::store::Trouble;
 
 /// 2026-05-01T10:00:00Z, the first of the hours that readings fall into.
-pub(crate) const EPOCH: i64 = 1_777_629_600_000_000;
+pub const EPOCH: i64 = 1_777_629_600_000_000;
 
-pub(crate) const SENSORS: [&str; 3] = ["S1", "a|b", "S1|2026-05-01T10"];
-pub(crate) const MEASURES: [&str; 3] = ["temp", "humidity", "sec"];
+pub const SENSORS: [&str; 3] = ["S1", "a|b", "S1|2026-05-01T10"];
+pub const MEASURES: [&str; 3] = ["temp", "humidity", "sec"];
 
 /// Hours that readings fall into, from [`EPOCH`] on.
-pub(crate) const HOURS: i64 = 3;
+pub const HOURS: i64 = 3;
 
 /// Values of all measures; the last two are one number.
 const VALUES: [f64; 4] = [1.5, -3.25e5, 0.0, -0.0];
 
 /// One item of a body.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub enum Item {
     Reading {
         sensor: &'static str,
         at: i64,
@@ -32,28 +32,54 @@ pub(crate) enum Item {
 
 /// Readings of one sensor from an instant to before another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Deletion {
-    pub(crate) sensor: &'static str,
-    pub(crate) from: i64,
-    pub(crate) to: i64,
+pub struct Deletion {
+    pub sensor: &'static str,
+    pub from: i64,
+    pub to: i64,
 }
 
 /// Items that are sent, and become durable, as one.
-pub(crate) type Body = Vec<Item>;
+pub type Body = Vec<Item>;
 
 /// What the disk does to a group commit.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum DiskTrouble {
+pub enum DiskTrouble {
     /// It is full after so many bytes.
     NoRoom(usize),
     /// The bytes are written, the sync fails (or never ends).
     SyncFails,
+    /// Nothing can be written.
+    AppendFails,
+    /// No segment can be begun for want of room.
+    CreateNoRoom,
+    /// The name of the next segment cannot be made durable.
+    SyncNamesFails,
     /// The power goes, or the process ends, in the sync after so many others.
     PowerFails(u64),
+    /// The power goes in the call after so many others that change the disk.
+    PowerFailsAt(u64),
+}
+
+/// What is found of the unsynced after a power cut.
+#[derive(Debug, Clone)]
+pub enum Cut {
+    /// Of each file the beginning: choices say how much.
+    Prefix(Vec<usize>),
+    /// Of each file some sectors: the seed of the choices.
+    Sectors(u64),
+}
+
+/// What hinders the start after a crash; it then goes down and starts again.
+#[derive(Debug, Clone, Copy)]
+pub enum StartTrouble {
+    /// The power goes in the call after so many others that change the disk.
+    PowerFailsAt(u64),
+    /// A read fails.
+    ReadFails,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Question {
+pub enum Question {
     Readings {
         descending: bool,
     },
@@ -65,11 +91,13 @@ pub(crate) enum Question {
 
 /// One thing that happens.
 #[derive(Debug, Clone)]
-pub(crate) enum Action {
+pub enum Action {
     /// Bodies that one group commit takes.
     Ingest(Vec<Body>, Option<DiskTrouble>),
     /// Seconds pass.
     Advance(u64),
+    /// The wall clock steps by so many seconds, to either side.
+    ClockSteps(i64),
     /// Turns of the applier.
     Apply(usize),
     /// A flush round begins.
@@ -97,32 +125,36 @@ pub(crate) enum Action {
     Delete(Deletion),
     /// The task of deletions begins the next one, or goes on to its next pause.
     MakeDeletions(usize, Option<Trouble>),
-    Kill,
-    /// The power is cut; the choices say what of the unsynced is found.
-    PowerCut(Vec<usize>),
+    /// The next read of the disk fails.
+    ReadFails,
+    /// A clean stop, and the next start.
+    Stop,
+    Kill(Option<StartTrouble>),
+    /// The power is cut.
+    PowerCut(Cut, Option<StartTrouble>),
 }
 
 /// What a run may contain.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Mix {
-    pub(crate) crashes: bool,
-    pub(crate) other_process: bool,
-    pub(crate) queries: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mix {
+    pub crashes: bool,
+    pub other_process: bool,
+    pub queries: bool,
     /// Whether an instant may come with different values.
-    pub(crate) conflicts: bool,
-    pub(crate) deletions: bool,
+    pub conflicts: bool,
+    pub deletions: bool,
 }
 
 /// Bounds, small so that they are met.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setup {
-    pub(crate) segment_bytes: u64,
-    pub(crate) tail_bytes: usize,
-    pub(crate) buffer_bytes: usize,
-    pub(crate) part_bytes_max: Option<usize>,
+pub struct Setup {
+    pub segment_bytes: u64,
+    pub tail_bytes: usize,
+    pub buffer_bytes: usize,
+    pub part_bytes_max: Option<usize>,
 }
 
-pub(crate) fn setup() -> impl Strategy<Value = Setup> {
+pub fn setup() -> impl Strategy<Value = Setup> {
     (
         prop_oneof![Just(150_u64), Just(600), Just(1 << 20)],
         prop_oneof![Just(0_usize), Just(300), Just(1 << 20)],
@@ -139,14 +171,22 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
         )
 }
 
-fn item(conflicts: bool) -> impl Strategy<Value = Item> {
+/// Seconds of an hour that a short run has readings in, and one of
+/// [`LONG_ACTIONS`].
+const SECONDS: (i64, i64) = (6, 40);
+
+/// From so many actions on there are more instants, or the later half of a run
+/// would meet known ones alone.
+const LONG_ACTIONS: usize = 200;
+
+fn item(conflicts: bool, seconds: i64) -> impl Strategy<Value = Item> {
     let measures = prop::sample::subsequence(&MEASURES[..], 1..=2).prop_shuffle();
     // Most into one bucket, so that its parts fill up.
     let sensor = prop_oneof![2 => Just(SENSORS[0]), 1 => prop::sample::select(&SENSORS[..])];
     let reading = (
         sensor,
         prop_oneof![2 => Just(0), 1 => 0..HOURS],
-        prop_oneof![0..6_i64, Just(3599)],
+        prop_oneof![0..seconds, Just(3599)],
         prop_oneof![4 => Just(0_i64), 1 => Just(1)],
         measures,
         vec(prop_oneof![5 => Just(0_usize), 1 => 1_usize..4], 2),
@@ -166,15 +206,23 @@ fn item(conflicts: bool) -> impl Strategy<Value = Item> {
     prop_oneof![15 => reading, 1 => Just(Item::Bad)]
 }
 
-pub(crate) fn body(conflicts: bool) -> impl Strategy<Value = Body> {
-    vec(item(conflicts), 1..7)
+pub fn body(conflicts: bool) -> impl Strategy<Value = Body> {
+    body_of(conflicts, SECONDS.0)
+}
+
+fn body_of(conflicts: bool, seconds: i64) -> impl Strategy<Value = Body> {
+    vec(item(conflicts, seconds), 1..7)
 }
 
 fn disk_trouble() -> impl Strategy<Value = DiskTrouble> {
     prop_oneof![
         (0..200_usize).prop_map(DiskTrouble::NoRoom),
         Just(DiskTrouble::SyncFails),
+        Just(DiskTrouble::AppendFails),
+        Just(DiskTrouble::CreateNoRoom),
+        Just(DiskTrouble::SyncNamesFails),
         (0..3_u64).prop_map(DiskTrouble::PowerFails),
+        (0..8_u64).prop_map(DiskTrouble::PowerFailsAt),
     ]
 }
 
@@ -188,6 +236,7 @@ fn trouble() -> impl Strategy<Value = Option<Trouble>> {
             Trouble::Delayed,
             Trouble::FirstFails,
             Trouble::Refused,
+            Trouble::Twice,
         ])
         .prop_map(Some),
     ]
@@ -203,8 +252,24 @@ fn question() -> impl Strategy<Value = Question> {
     ]
 }
 
-fn action(mix: Mix) -> BoxedStrategy<Action> {
+fn start_trouble() -> impl Strategy<Value = Option<StartTrouble>> {
+    prop_oneof![
+        4 => Just(None),
+        2 => (0..10_u64).prop_map(|steps| Some(StartTrouble::PowerFailsAt(steps))),
+        1 => Just(Some(StartTrouble::ReadFails)),
+    ]
+}
+
+fn cut() -> impl Strategy<Value = Cut> {
+    prop_oneof![
+        vec(any::<usize>(), 0..6).prop_map(Cut::Prefix),
+        any::<u64>().prop_map(Cut::Sectors),
+    ]
+}
+
+fn action(mix: Mix, seconds: i64) -> BoxedStrategy<Action> {
     let conflicts = mix.conflicts;
+    let body = move |conflicts| body_of(conflicts, seconds);
     let group = || vec(body(conflicts), 1..3);
     let flush = (1_usize..4, prop::bool::weighted(0.8), trouble()).prop_map(
         |(buckets_max, everything, trouble)| Action::Flush {
@@ -216,6 +281,7 @@ fn action(mix: Mix) -> BoxedStrategy<Action> {
     let usual = prop_oneof![
         10 => group().prop_map(|bodies| Action::Ingest(bodies, None)),
         1 => (1_u64..4000).prop_map(Action::Advance),
+        1 => (-8000_i64..8000).prop_map(Action::ClockSteps),
         8 => (1_usize..4).prop_map(Action::Apply),
         8 => flush,
         16 => any::<usize>().prop_map(Action::Step),
@@ -256,8 +322,10 @@ fn action(mix: Mix) -> BoxedStrategy<Action> {
                 .prop_map(|(bodies, trouble)| Action::Ingest(bodies, Some(trouble)))
                 .boxed(),
         ));
-        all.push((2, Just(Action::Kill).boxed()));
-        let cut = vec(any::<usize>(), 0..6).prop_map(Action::PowerCut);
+        all.push((1, Just(Action::ReadFails).boxed()));
+        all.push((1, Just(Action::Stop).boxed()));
+        all.push((2, start_trouble().prop_map(Action::Kill).boxed()));
+        let cut = (cut(), start_trouble()).prop_map(|(c, t)| Action::PowerCut(c, t));
         all.push((2, cut.boxed()));
     }
     prop::strategy::Union::new_weighted(all).boxed()
@@ -279,6 +347,10 @@ fn deletion() -> impl Strategy<Value = Deletion> {
 }
 
 /// A run of `actions` things.
-pub(crate) fn actions(mix: Mix, actions: usize) -> impl Strategy<Value = Vec<Action>> {
-    vec(action(mix), 1..actions)
+pub fn actions(mix: Mix, actions: usize) -> impl Strategy<Value = Vec<Action>> {
+    let seconds = match actions < LONG_ACTIONS {
+        true => SECONDS.0,
+        false => SECONDS.1,
+    };
+    vec(action(mix, seconds), 1..actions)
 }

@@ -7,13 +7,13 @@ use hourglass::model::{HourRange, MeasureName, Micros, Order, SensorId, TimeRang
 use hourglass::query::{Completeness, Query, ReadingsQuery};
 use hourglass::store::StoreError;
 
-use super::action::{EPOCH, HOURS, Question, SENSORS};
-use super::naive::{Identity, Moment, RECENT_READINGS, Values, View, hour_of, instants, says};
+use crate::action::{EPOCH, HOURS, Question, SENSORS};
+use crate::naive::{Identity, Moment, RECENT_READINGS, Values, View, hour_of, instants, says};
 
 /// An instant with its values, as answered.
 type Instant = (i64, Vec<(String, f64)>);
 
-pub(crate) enum Told {
+pub enum Told {
     /// Of one sensor, oldest first.
     Readings(&'static str, Vec<Instant>),
     Hourly(Vec<(String, i32, Computed)>),
@@ -23,28 +23,28 @@ pub(crate) enum Told {
 }
 
 /// A query under way.
-pub(crate) struct Asked {
-    pub(crate) future: BoxFuture<'static, Result<(Completeness, Told), StoreError>>,
+pub struct Asked {
+    pub future: BoxFuture<'static, Result<(Completeness, Told), StoreError>>,
     /// Whether it streams: an outage can then only end it with an error.
-    pub(crate) is_stream: bool,
+    pub is_stream: bool,
     /// What there was when it began.
-    pub(crate) start: Moment,
+    pub start: Moment,
     /// The instants that records had among the newest readings when it began.
-    pub(crate) in_records: Vec<(String, i64)>,
+    pub in_records: Vec<(String, i64)>,
     /// Whether another process wrote: what it stores is in records once it tells
     /// of it, which is later than its buckets.
-    pub(crate) other_wrote: bool,
+    pub other_wrote: bool,
     /// Whether everything acknowledged was applied when it began.
-    pub(crate) acknowledged_applied: bool,
+    pub acknowledged_applied: bool,
     /// Whether everything durable was applied when it began.
-    pub(crate) durable_applied: bool,
+    pub durable_applied: bool,
     /// Whether the store was away at any time since.
-    pub(crate) was_away: bool,
+    pub was_away: bool,
     /// While a deletion is open, either of before and after may be seen.
-    pub(crate) was_deleting: bool,
+    pub was_deleting: bool,
 }
 
-pub(crate) fn range() -> TimeRange {
+pub fn range() -> TimeRange {
     TimeRange {
         from: Micros::new(EPOCH).unwrap(),
         to: Micros::new(EPOCH + HOURS * 3_600_000_000).unwrap(),
@@ -64,7 +64,7 @@ fn plain(values: &[(MeasureName, f64)]) -> Vec<(String, f64)> {
 }
 
 /// Begins a query; nothing happens until it is polled.
-pub(crate) fn ask(
+pub fn ask(
     query: Query,
     sensor: usize,
     question: Question,
@@ -130,7 +130,7 @@ pub(crate) fn ask(
 
 impl Asked {
     /// Whether the answer, given now, is allowed.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         answer: Result<(Completeness, Told), StoreError>,
         view: &View,
@@ -324,7 +324,7 @@ fn values<'a>(sensor: &str, instants: impl Iterator<Item = &'a Instant>) -> Valu
 }
 
 /// Whether both hold the same, values bit for bit.
-pub(crate) fn same(a: &Values, b: &Values) -> bool {
+pub fn same(a: &Values, b: &Values) -> bool {
     let bits = |(id, value): (&Identity, &f64)| (id.clone(), value.to_bits());
     a.len() == b.len() && a.iter().map(bits).eq(b.iter().map(bits))
 }

@@ -10,10 +10,10 @@ use hourglass::journal::{AppendError, Record};
 use hourglass::model::{Micros, SensorId, TimeRange};
 use hourglass::store::{Store, WriterId};
 
-use super::action::Deletion;
-use super::naive::Durable;
-use super::run::World;
-use crate::support::sim_store::Trouble;
+use super::World;
+use crate::action::Deletion;
+use crate::naive::Durable;
+use crate::store::Trouble;
 
 /// Number of the writes that deletions make; each start has its own.
 const DELETER: u32 = 2000;
@@ -28,7 +28,7 @@ pub(super) struct Deleting {
 
 impl World {
     /// As the handle does it: durable, then the applier's.
-    pub(super) fn delete(&mut self, deletion: Deletion) {
+    pub(super) fn delete(&mut self, deletion: Deletion) -> Result<(), String> {
         let instant = |micros| Micros::new(micros).unwrap();
         let record = Record::Deletion {
             received_at: self.clock.now(),
@@ -38,26 +38,27 @@ impl World {
                 to: instant(deletion.to),
             },
         };
-        if self.journal(record, Durable::Deletion(deletion)) {
+        if self.journal(record, Durable::Deletion(deletion))? {
             for asked in &mut self.asked {
                 asked.was_deleting = true;
             }
         }
+        Ok(())
     }
 
     /// Whether the record is durable.
-    fn journal(&mut self, record: Record, durable: Durable) -> bool {
-        match self.process.append(vec![record]) {
+    fn journal(&mut self, record: Record, durable: Durable) -> Result<bool, String> {
+        match self.process.append(vec![record])? {
             Ok(_) => {
                 self.journalled.durable(durable);
-                return true;
+                return Ok(true);
             }
             Err(AppendError::Poisoned(_)) if self.journalled.unsure.is_empty() => {
                 self.journalled.unsure = vec![durable];
             }
             Err(_) => {}
         }
-        false
+        Ok(false)
     }
 
     /// What the applier moved in, or took away.
@@ -112,7 +113,7 @@ impl World {
             // The server makes no write that long after its caller gave it up.
             self.store.forget_delayed();
             let seq = deleting.seq;
-            if self.journal(Record::DeletionDone { deletion: seq }, Durable::Done(seq)) {
+            if self.journal(Record::DeletionDone { deletion: seq }, Durable::Done(seq))? {
                 self.process.buffer.end_deletion(seq);
                 self.process.buffer.unpin_deletion(seq);
             } else {

@@ -1,5 +1,9 @@
 //! Runs actions, and looks after each of them.
 
+mod deletions;
+mod rest;
+mod rounds;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,45 +14,46 @@ use hourglass::config::BufferSettings;
 use hourglass::journal::AppendError;
 use hourglass::metrics::Ledger;
 use hourglass::model::Micros;
-use hourglass::store::Store;
-use hourglass::store::WriterId;
+use hourglass::store::{Store, WriterId};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
-use super::action::{Action, Body, DiskTrouble, EPOCH, Question, Setup};
-use super::answer::{Asked, ask};
-use super::deletions::Deleting;
-use super::naive::{Durable, Journalled, RECENT_READINGS, View, values_of};
-use super::process::Process;
-use super::rounds::Flushing;
-use crate::support::sim_disk::{Fault, SimDisk};
-use crate::support::sim_store::{SimStore, Written};
+use crate::action::{Action, Body, Cut, DiskTrouble, EPOCH, Question, Setup};
+use crate::answer::{Asked, ask};
+use crate::disk::{Fault, SimDisk};
+use crate::naive::{Durable, Journalled, RECENT_READINGS, View, values_of};
+use crate::process::Process;
+use crate::store::{SimStore, Written};
+use deletions::Deleting;
+use rounds::Flushing;
 
 /// Number of the other process's writes.
 const OTHER_PROCESS: u32 = 1000;
 
 /// Everything there is.
-pub(crate) struct World {
-    pub(crate) setup: Setup,
-    pub(crate) disk: SimDisk,
-    pub(crate) store: SimStore,
-    pub(crate) process: Process,
-    pub(crate) journalled: Journalled,
-    pub(crate) view: View,
+pub struct World {
+    pub setup: Setup,
+    pub disk: SimDisk,
+    pub store: SimStore,
+    pub process: Process,
+    pub journalled: Journalled,
+    pub view: View,
     /// Whether a bucket may have been forgotten, or another process wrote: then
     /// what is a conflict is decided late, or otherwise.
-    pub(crate) was_cold: bool,
-    pub(crate) other_wrote: bool,
+    pub was_cold: bool,
+    pub other_wrote: bool,
     /// Whether the store may have failed for a bucket by itself.
-    pub(crate) was_set_aside: bool,
+    pub was_set_aside: bool,
     /// Queries that were answered.
-    pub(crate) answered: usize,
-    pub(super) clock: Arc<ManualClock>,
-    pub(super) other: Arc<Buffer>,
-    pub(super) rounds: Vec<Flushing>,
-    pub(super) asked: Vec<Asked>,
-    pub(super) deleting: Option<Deleting>,
-    pub(super) starts: u32,
+    pub answered: usize,
+    clock: Arc<ManualClock>,
+    other: Arc<Buffer>,
+    rounds: Vec<Flushing>,
+    asked: Vec<Asked>,
+    deleting: Option<Deleting>,
+    starts: u32,
     written_seen: usize,
-    pub(super) is_away: bool,
+    is_away: bool,
 }
 
 /// Number of the process that wrote.
@@ -57,13 +62,14 @@ fn number_of(written: &Written) -> u32 {
 }
 
 impl World {
-    pub(crate) fn new(setup: Setup) -> Result<Self, String> {
+    pub fn new(setup: Setup) -> Result<Self, String> {
         let clock = Arc::new(ManualClock::new(
             Micros::new(EPOCH + 2 * 3_600_000_000).unwrap(),
         ));
         let (disk, store) = (SimDisk::default(), SimStore::new(setup.part_bytes_max));
         store.set_pauses(true);
-        let process = Process::start(&disk, &store, &clock, setup, 1)?;
+        let process = Process::start(&disk, &store, &clock, setup, 1)
+            .map_err(|error| format!("I1: the journal does not open: {error}"))?;
         let settings = BufferSettings {
             bytes_max: 1 << 20,
             conflicts_kept: 0,
@@ -97,10 +103,11 @@ impl World {
         })
     }
 
-    pub(crate) fn act(&mut self, action: &Action) -> Result<(), String> {
+    pub fn act(&mut self, action: &Action) -> Result<(), String> {
         match action {
             Action::Ingest(bodies, trouble) => self.ingest(bodies, *trouble)?,
             Action::Advance(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
+            Action::ClockSteps(seconds) => self.clock.step(*seconds * 1_000_000),
             Action::Apply(turns) => {
                 for _ in 0..*turns {
                     self.apply()?;
@@ -147,13 +154,20 @@ impl World {
             Action::OtherProcess(body) => self.other_process(body),
             Action::Away(away) => self.set_away(*away),
             Action::DelayedArrives => self.store.delayed_arrives(),
-            Action::Delete(deletion) => self.delete(*deletion),
+            Action::Delete(deletion) => self.delete(*deletion)?,
             Action::MakeDeletions(steps, trouble) => self.make_deletions(*steps, *trouble)?,
-            Action::Kill => self.crash(self.disk.after_kill())?,
-            Action::PowerCut(choices) => {
+            Action::ReadFails => self.disk.fail_next(Fault::ReadFails),
+            Action::Stop => self.stop()?,
+            Action::Kill(trouble) => self.crash(self.disk.after_kill(), *trouble)?,
+            Action::PowerCut(Cut::Prefix(choices), trouble) => {
                 let mut choices = choices.iter();
                 let choose = |of: usize| choices.next().map_or(0, |choice| choice % of);
-                self.crash(self.disk.after_power_cut(choose))?;
+                self.crash(self.disk.after_power_cut(choose), *trouble)?;
+            }
+            Action::PowerCut(Cut::Sectors(seed), trouble) => {
+                let mut choices = StdRng::seed_from_u64(*seed);
+                let choose = |of: usize| choices.random_range(0..of);
+                self.crash(self.disk.after_power_cut_in_sectors(choose), *trouble)?;
             }
         }
         self.look();
@@ -167,11 +181,15 @@ impl World {
         match trouble {
             Some(DiskTrouble::NoRoom(kept)) => self.disk.fail_next(Fault::NoRoom { kept }),
             Some(DiskTrouble::SyncFails) => self.disk.fail_next(Fault::SyncFails),
+            Some(DiskTrouble::AppendFails) => self.disk.fail_next(Fault::AppendFails),
+            Some(DiskTrouble::CreateNoRoom) => self.disk.fail_next(Fault::CreateNoRoom),
+            Some(DiskTrouble::SyncNamesFails) => self.disk.fail_next(Fault::SyncNamesFails),
             Some(DiskTrouble::PowerFails(syncs)) => self.disk.power_cut_after(syncs),
+            Some(DiskTrouble::PowerFailsAt(steps)) => self.disk.power_cut_after_steps(steps),
             None => {}
         }
         let place = |place: usize| Durable::Values(values_of(&bodies[place]));
-        match self.process.ingest(bodies) {
+        match self.process.ingest(bodies)? {
             Ok(places) => {
                 for values in places.into_iter().map(place) {
                     self.journalled.durable(values);
@@ -191,8 +209,15 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn apply(&mut self) -> Result<Turn, String> {
-        let (turn, seq) = self.process.apply()?;
+    fn apply(&mut self) -> Result<Turn, String> {
+        let failures = self.disk.read_failures();
+        let applied = self.process.apply();
+        if applied.is_err() && self.disk.read_failures() > failures {
+            // The service stops then: nothing is skipped.
+            self.crash(self.disk.after_kill(), None)?;
+            return Ok(Turn::Idle);
+        }
+        let (turn, seq) = applied?;
         if turn == Turn::Applied {
             if seq >= self.journalled.end() {
                 return Err(format!("I1: record {seq} is applied and was never durable"));
@@ -213,7 +238,7 @@ impl World {
             .collect()
     }
 
-    pub(super) fn set_away(&mut self, away: bool) {
+    fn set_away(&mut self, away: bool) {
         self.is_away = away;
         self.store.set_away(away);
         for asked in &mut self.asked {
@@ -222,14 +247,14 @@ impl World {
     }
 
     /// Whether a value came from the other process.
-    pub(crate) fn is_of_other_process(&self, written: &Written) -> bool {
+    pub fn is_of_other_process(&self, written: &Written) -> bool {
         number_of(written) == OTHER_PROCESS
     }
 
     /// Notes what others than this process wrote.
-    pub(super) fn look(&mut self) {
-        let written = self.store.written();
-        for write in &written[self.written_seen..] {
+    fn look(&mut self) {
+        let written = self.store.written_since(self.written_seen);
+        for write in &written {
             let number = number_of(write);
             if number != self.starts {
                 let sensor = write.sensor.as_str().to_owned();
@@ -238,6 +263,6 @@ impl World {
             }
             self.other_wrote |= number == OTHER_PROCESS;
         }
-        self.written_seen = written.len();
+        self.written_seen += written.len();
     }
 }

@@ -6,8 +6,8 @@ mod fences;
 mod sensors;
 mod trouble;
 
-pub(crate) use fences::Written;
-pub(crate) use trouble::Trouble;
+pub use fences::Written;
+pub use trouble::Trouble;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
@@ -30,13 +30,13 @@ use trouble::{away, refused};
 
 /// The store; clones are the same store.
 #[derive(Debug, Clone)]
-pub(crate) struct SimStore {
+pub struct SimStore {
     state: Arc<Mutex<State>>,
     part_bytes_max: Option<usize>,
 }
 
 impl SimStore {
-    pub(crate) fn new(part_bytes_max: Option<usize>) -> Self {
+    pub fn new(part_bytes_max: Option<usize>) -> Self {
         Self {
             state: Arc::default(),
             part_bytes_max,
@@ -48,29 +48,29 @@ impl SimStore {
     }
 
     /// Whether calls stop at every step until they are polled again.
-    pub(crate) fn set_pauses(&self, pauses: bool) {
+    pub fn set_pauses(&self, pauses: bool) {
         self.lock().pauses = pauses;
     }
 
     /// Whether every call fails.
-    pub(crate) fn set_away(&self, away: bool) {
+    pub fn set_away(&self, away: bool) {
         self.lock().away = away;
     }
 
     /// The next call that writes has this trouble.
-    pub(crate) fn plant(&self, trouble: Trouble) {
+    pub fn plant(&self, trouble: Trouble) {
         self.lock().troubles.push_back(trouble);
     }
 
     /// Nothing more goes wrong.
-    pub(crate) fn heal(&self) {
+    pub fn heal(&self) {
         let mut state = self.lock();
         state.away = false;
         state.troubles.clear();
     }
 
     /// A write whose caller was told of an error long ago arrives.
-    pub(crate) fn delayed_arrives(&self) {
+    pub fn delayed_arrives(&self) {
         let mut state = self.lock();
         if let Some(write) = state.delayed.pop_front()
             && state.close(&write, false)
@@ -81,23 +81,28 @@ impl SimStore {
 
     /// Writes whose caller was told of an error, and that have not arrived, never
     /// will.
-    pub(crate) fn forget_delayed(&self) {
+    pub fn forget_delayed(&self) {
         self.lock().delayed.clear();
     }
 
     /// Everything that went in so far, in order.
-    pub(crate) fn written(&self) -> Vec<Written> {
-        self.lock().written.clone()
+    pub fn written(&self) -> Vec<Written> {
+        self.written_since(0)
+    }
+
+    /// What went in behind the first `known`.
+    pub fn written_since(&self, known: usize) -> Vec<Written> {
+        self.lock().written[known..].to_vec()
     }
 
     /// All buckets, as a reader who looks now sees them.
-    pub(crate) fn buckets(&self) -> Vec<StoredBucket> {
+    pub fn buckets(&self) -> Vec<StoredBucket> {
         let state = self.lock();
         state.buckets.keys().filter_map(|k| state.load(k)).collect()
     }
 
     /// The newest readings in the record of each sensor.
-    pub(crate) fn recents(&self) -> Vec<(SensorId, Vec<RecentReading>)> {
+    pub fn recents(&self) -> Vec<(SensorId, Vec<RecentReading>)> {
         self.lock().sensors.recents()
     }
 
@@ -175,6 +180,12 @@ impl Store for SimStore {
         self.pause().await;
         if trouble == Some(Trouble::LostHalfWay) {
             return Err(away());
+        }
+        if trouble == Some(Trouble::Twice) {
+            let mut state = self.lock();
+            for write in writes {
+                state.put(write, knows_own);
+            }
         }
         let put = |(write, outcome): (&BucketWrite, Option<WriteOutcome>)| {
             outcome.unwrap_or_else(|| match self.lock().put(write, knows_own) {

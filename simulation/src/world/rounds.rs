@@ -11,10 +11,10 @@ use hourglass::clock::{Clock, ManualClock};
 use hourglass::flush::{FlushRound, RoundTurn};
 use hourglass::store::Store;
 
-use super::action::Body;
-use super::process::decoded;
-use super::run::World;
-use crate::support::sim_store::Trouble;
+use super::World;
+use crate::action::Body;
+use crate::process::decoded;
+use crate::store::Trouble;
 
 /// Polls after which a round that nothing hinders must be done.
 const POLLS_MAX: usize = 200;
@@ -40,7 +40,7 @@ fn policy(clock: &ManualClock, everything: bool, release_below: Option<u64>) -> 
 
 impl World {
     pub(super) fn flush(&mut self, buckets_max: usize, everything: bool, trouble: Option<Trouble>) {
-        let below = self.process.log.oldest_segment_end();
+        let below = self.process.log().oldest_segment_end();
         let policy = policy(&self.clock, everything, Some(below));
         let leases = self.process.buffer.lease(&policy, buckets_max);
         if leases.is_empty() {

@@ -18,6 +18,8 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         buffer_buckets: state.buffer.buckets() as u64,
         journal_bytes: space.used(),
         journal_bytes_max: space.bytes_max(),
+        journal_growth: state.journal.growth(),
+        journal_full_in: state.journal.full_in().unwrap_or(f64::INFINITY),
         journal_segments: state.journal.segments(),
         applier_lag_records: state.progress.lag(),
         oldest_unflushed_seconds: state

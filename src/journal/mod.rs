@@ -25,6 +25,7 @@ mod commit;
 pub mod disk;
 pub mod frame;
 mod log;
+mod outlook;
 mod reader;
 pub mod record;
 mod scan;
@@ -34,6 +35,7 @@ mod writer;
 
 pub use commit::{Answer, Append, GroupCommit};
 pub use log::{AppendError, FoundDeletion, FoundKeyed, Log, LogError, Recovered, TornTail};
+pub use outlook::Outlook;
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};
 pub use space::{Reservation, Space, SpaceFull};

@@ -21,6 +21,11 @@ pub struct Gauges {
     pub journal_bytes: u64,
     /// The journal's bound in bytes.
     pub journal_bytes_max: u64,
+    /// Net growth of the journal over the last minute, bytes per second.
+    pub journal_growth: f64,
+    /// Seconds until it is at its bound at that rate; infinite while it does not
+    /// grow.
+    pub journal_full_in: f64,
     /// Journal segments on disk.
     pub journal_segments: u64,
     /// Journal records that are durable and not applied.
@@ -220,6 +225,14 @@ pub fn describe() {
         ("hourglass_buffer_buckets", "Buckets the buffer knows"),
         ("hourglass_journal_bytes", "Bytes of the journal on disk"),
         ("hourglass_journal_bytes_max", "Bound of the journal"),
+        (
+            "hourglass_journal_growth_bytes_per_second",
+            "Net growth of the journal over the last minute",
+        ),
+        (
+            "hourglass_journal_full_in_seconds",
+            "Until the journal is at its bound if it goes on to grow so; infinite while it does not",
+        ),
         ("hourglass_journal_segments", "Journal segments on disk"),
         (
             "hourglass_udp_queue_bytes",
@@ -345,6 +358,8 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_buffer_buckets").set(whole(gauges.buffer_buckets));
     gauge!("hourglass_journal_bytes").set(whole(gauges.journal_bytes));
     gauge!("hourglass_journal_bytes_max").set(whole(gauges.journal_bytes_max));
+    gauge!("hourglass_journal_growth_bytes_per_second").set(gauges.journal_growth);
+    gauge!("hourglass_journal_full_in_seconds").set(gauges.journal_full_in);
     gauge!("hourglass_journal_segments").set(whole(gauges.journal_segments));
     gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
     gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));

@@ -206,7 +206,7 @@ impl Worker {
     fn refusal(&self) -> Option<UdpDrop> {
         if self.queue.is_abandoned() {
             Some(UdpDrop::Stopping)
-        } else if self.ingest.journal.state() != JournalState::Writing {
+        } else if matches!(self.ingest.journal.state(), JournalState::Poisoned(_)) {
             Some(UdpDrop::JournalFailed)
         } else {
             None

@@ -10,6 +10,7 @@ mod connections;
 mod disk_full;
 mod fleet;
 mod kills;
+mod outage;
 mod primaries;
 mod stops;
 mod two_processes;

@@ -30,6 +30,7 @@ pub mod sweep;
 pub mod store;
 
 pub mod deletion;
+pub mod quarantine;
 pub mod query;
 
 pub mod ingest;

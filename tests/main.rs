@@ -22,6 +22,7 @@ mod machine_temperature;
 mod mongodb;
 mod operation;
 mod pipeline;
+mod quarantine;
 mod query;
 mod reads;
 mod registry;

@@ -18,6 +18,7 @@ mod limits;
 mod line_protocol;
 mod loadgen;
 mod machine_temperature;
+mod migrate;
 mod mongodb;
 mod operation;
 mod pipeline;

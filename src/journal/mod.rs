@@ -24,6 +24,7 @@ pub mod bytes;
 mod commit;
 pub mod disk;
 pub mod frame;
+mod leftover;
 mod log;
 mod reader;
 pub mod record;
@@ -33,6 +34,7 @@ pub mod tail;
 mod writer;
 
 pub use commit::{Answer, Append, GroupCommit};
+pub use leftover::holds_records;
 pub use log::{AppendError, FoundDeletion, FoundKeyed, Log, LogError, Recovered, TornTail};
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};

@@ -6,7 +6,7 @@
 //! same (a run that was cut off) is gone on with, anything else is a conflict,
 //! told and never overwritten. So a run may end anywhere and be made again.
 //!
-//! The source is only read. Neither store may be written to meanwhile.
+//! What the source holds is only read. Neither store may be written to meanwhile.
 
 mod buckets;
 mod compare;

@@ -39,6 +39,7 @@ pub mod registry;
 
 pub mod api;
 
+pub mod migrate;
 pub mod service;
 pub mod verify;
 

@@ -19,6 +19,7 @@ mod limits;
 mod line_protocol;
 mod loadgen;
 mod machine_temperature;
+mod migrate;
 mod mongodb;
 mod operation;
 mod pipeline;

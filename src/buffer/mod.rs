@@ -26,6 +26,7 @@ pub use conflicts::ConflictRecord;
 pub use deletion::OpenDeletion;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses};
+pub(crate) use plan::{LastPart, plan};
 pub use recent::{StaleRecent, Told, Untold};
 pub use seen::SensorSeen;
 pub use snapshot::{FlightSnapshot, HourSnapshot};

@@ -24,6 +24,7 @@ pub mod bytes;
 mod commit;
 pub mod disk;
 pub mod frame;
+mod leftover;
 mod log;
 mod outlook;
 mod reader;
@@ -34,6 +35,7 @@ pub mod tail;
 mod writer;
 
 pub use commit::{Answer, Append, GroupCommit};
+pub use leftover::holds_records;
 pub use log::{AppendError, FoundDeletion, FoundKeyed, Log, LogError, Recovered, TornTail};
 pub use outlook::Outlook;
 pub use reader::LogReader;

@@ -176,8 +176,9 @@ async fn an_outage_at_a_steady_rate_loses_nothing_keeps_its_memory_and_drains_ol
         peak >> 20,
         load.sent as f64 / drain.as_secs_f64(),
     );
-    // What the process takes besides the buffer: code, caches, the queue.
-    assert!(peak < 2 * buffer_bytes + (256 << 20), "{peak} bytes");
+    // Besides the buffer: columns that double as they grow, and the commands under
+    // way, up to 48 MB each as documents and as bytes.
+    assert!(peak < 2 * buffer_bytes + (512 << 20), "{peak} bytes");
     super::fleet::stop_and_verify(server, &start);
 }
 

@@ -90,6 +90,7 @@ impl Parts {
         let settings = BufferSettings {
             bytes_max: 64 << 20,
             conflicts_kept: 100,
+            conflicts_age_max: std::time::Duration::from_secs(3600),
             recent_readings: 20,
         };
         let buffer = Arc::new(Buffer::new(settings, ledger, WriterId::new(number), None));

@@ -8,6 +8,10 @@ use super::{ApiState, ops};
 use crate::metrics::{Gauges, UdpGauges, export};
 use crate::receive::UdpWatch;
 
+/// Seconds: the longest that a journal is said to last. The text format has a word
+/// for infinity that not every reader of it knows.
+const TEN_YEARS: f64 = 315_360_000.0;
+
 pub(super) async fn get(State(state): State<ApiState>) -> Response {
     let elapsed = state.clock.elapsed();
     let space = state.journal.space();
@@ -20,7 +24,7 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         journal_bytes: space.used(),
         journal_bytes_max: space.bytes_max(),
         journal_growth: state.journal.growth(),
-        journal_full_in: state.journal.full_in().unwrap_or(f64::INFINITY),
+        journal_full_in: state.journal.full_in().unwrap_or(TEN_YEARS).min(TEN_YEARS),
         journal_segments: state.journal.segments(),
         applier_lag_records: state.progress.lag(),
         oldest_unflushed_seconds: state

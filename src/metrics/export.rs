@@ -23,8 +23,8 @@ pub struct Gauges {
     pub journal_bytes_max: u64,
     /// Net growth of the journal over the last minute, bytes per second.
     pub journal_growth: f64,
-    /// Seconds until it is at its bound at that rate; infinite while it does not
-    /// grow.
+    /// Seconds until it is at its bound at that rate; ten years while it
+    /// does not grow.
     pub journal_full_in: f64,
     /// Journal segments on disk.
     pub journal_segments: u64,
@@ -246,7 +246,7 @@ pub fn describe() {
         ),
         (
             "hourglass_journal_full_in_seconds",
-            "Until the journal is at its bound if it goes on to grow so; infinite while it does not",
+            "Until the journal is at its bound if it goes on to grow so; ten years while it does not",
         ),
         ("hourglass_journal_segments", "Journal segments on disk"),
         (

@@ -264,8 +264,8 @@ fn every_segment_missing_swapped_doubled_or_under_another_name() {
     let disk = written();
     let names = disk.names();
     let last = names.len() - 1;
-    for missing in 0..names.len() {
-        let what = format!("{} is missing", names[missing]);
+    for (missing, name) in names.iter().enumerate() {
+        let what = format!("{name} is missing");
         let gap = renamed(&disk, |at, name| (at != missing).then(|| name.to_owned()));
         match missing {
             // Nothing says where a journal begins: what is in front was released.

@@ -101,7 +101,7 @@ pub enum LogError {
     /// A damaged middle: something that was durable is not readable.
     #[error(
         "journal segment {segment} is damaged at byte {offset}: what stands there was durable \
-         once and sound records follow; restore the file from a copy, or move it away to start \
+         once, as what follows shows; restore the file from a copy, or move it away to start \
          without its readings"
     )]
     Damaged {
@@ -112,7 +112,7 @@ pub enum LogError {
     },
     /// A segment of another version of the format.
     #[error(
-        "journal segment {segment} has format version {version}, this hourglass reads {}; start \
+        "journal segment {segment} has format version {version} (byte 7), this hourglass reads {}; start \
          the version that wrote it, and stop it cleanly",
         frame::SEGMENT_VERSION
     )]
@@ -125,7 +125,8 @@ pub enum LogError {
     /// Segments do not follow each other.
     #[error(
         "journal segment {segment} starts with record {found} where record {expected} must \
-         follow: a segment is missing; put it back, or move {segment} away to start without it"
+         follow (byte 8): a segment is missing or is called like another; put it back, or move \
+         {segment} away to start without it"
     )]
     Gap {
         /// File name of the segment.
@@ -136,7 +137,10 @@ pub enum LogError {
         expected: u64,
     },
     /// A record that this build cannot read.
-    #[error("journal segment {segment}, byte {offset}: {source}")]
+    #[error(
+        "journal segment {segment}, byte {offset}: {source}; else restore the file from a copy, or \
+         move it away to start without its readings"
+    )]
     Record {
         /// File name of the segment.
         segment: String,

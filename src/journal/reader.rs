@@ -121,8 +121,13 @@ impl LogReader {
             .ok_or_else(|| unsound(&position))?;
         for (at, record) in (group.first_seq..).zip(group.records()) {
             if at >= seq {
-                let record = Record::decode(record)
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                let record = Record::decode(record).map_err(|error| {
+                    let (segment, offset) = (&position.segment, position.offset);
+                    io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!("journal segment {segment}, byte {offset}: {error}"),
+                    )
+                })?;
                 self.group.push_back(record);
             }
         }

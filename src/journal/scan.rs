@@ -27,7 +27,8 @@ pub(super) fn scan(
             version,
         });
     }
-    let Some(first_seq) = frame::read_segment_header(&bytes).filter(|seq| *seq == named_seq) else {
+    let header = frame::read_segment_header(&bytes);
+    let Some(first_seq) = header.filter(|seq| *seq == named_seq) else {
         if let Some(expected) = expected.filter(|seq| *seq != named_seq) {
             return Err(LogError::Gap {
                 segment: name,
@@ -35,8 +36,11 @@ pub(super) fn scan(
                 expected,
             });
         }
-        // The header is synced before any group is written.
-        if is_last && !frame::has_group(&bytes, named_seq) {
+        // The header is synced before any group is written: what stands behind it
+        // proves that it was whole once, and a sound one of another number that it
+        // is no torn one. Zeros may be a file system's.
+        let behind = bytes.get(SEGMENT_HEADER_BYTES..).unwrap_or_default();
+        if is_last && header.is_none() && behind.iter().all(|byte| *byte == 0) {
             recovered.torn = Some(TornTail {
                 segment: name.clone(),
                 offset: 0,
@@ -74,7 +78,8 @@ pub(super) fn scan(
             // A later segment or a later group proves that this was durable, and
             // so does a group that is sound but of another place.
             let is_misplaced = frame::read_group(rest).is_some();
-            if !is_last || is_misplaced || frame::has_group(rest, segment.end_seq + 1) {
+            if !is_last || is_misplaced || frame::has_group(rest, segment.end_seq.saturating_add(1))
+            {
                 return Err(LogError::Damaged {
                     segment: segment.name,
                     offset: at as u64,

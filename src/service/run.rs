@@ -88,7 +88,8 @@ pub enum ServiceError {
     Store(#[from] StoreError),
     /// A durable record could not be read back.
     #[error(
-        "a durable journal record cannot be read back: {0}; nothing is skipped, so hourglass stops"
+        "a durable journal record cannot be read back: {0}; nothing is skipped, so hourglass stops; \
+         start it again, and it says what is damaged and what to do"
     )]
     Applier(#[source] io::Error),
     /// A part of the service ended though nobody stopped it.

@@ -4,6 +4,7 @@
 
 mod builders;
 mod crash;
+mod damage;
 mod expiry;
 mod hang_up;
 mod replay;

@@ -4,6 +4,7 @@
 mod builders;
 mod crash;
 mod damage;
+mod every_damage;
 mod format;
 mod no_room;
 mod poison;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hourglass::journal::disk::{Disk, DiskFile};
+use hourglass::journal::frame::SEGMENT_HEADER_BYTES;
 use hourglass::journal::{Log, LogReader, Space};
 
 use super::builders::{BYTES_MAX, append, assert_holds, fill, open, record};
@@ -181,4 +182,42 @@ fn a_backlog_of_which_memory_has_every_other_record_is_read_once() {
         let read = counting.read.load(Ordering::Relaxed);
         assert!(read < 2 * bytes as u64, "{read} of {bytes}, every {every}");
     }
+}
+
+/// What rots while the process runs: each record comes as it was written, or an
+/// error names the segment and the byte.
+#[test]
+fn any_damage_while_it_runs_is_told_with_segment_and_byte_and_gives_no_other_record() {
+    let disk = SimDisk::default();
+    let (mut log, _) = open(&disk).unwrap();
+    fill(&mut log, 24);
+    let mut told = 0;
+    for name in disk.names() {
+        let bytes = disk.bytes(&name);
+        for at in SEGMENT_HEADER_BYTES..bytes.len() {
+            for flipped in [1, 0x80, 0xFF] {
+                let rotten = disk.after_kill();
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flipped;
+                rotten.overwrite(&name, damaged);
+                let mut reader = reader(&rotten, 1);
+                let mut errors = 0;
+                for seq in 1..24 {
+                    match reader.read(seq) {
+                        Ok(found) => assert_eq!(found, record(seq)),
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::InvalidData);
+                            let text = error.to_string();
+                            let is_named = text.contains(&name) && text.contains("byte ");
+                            assert!(is_named, "{text}");
+                            errors += 1;
+                        }
+                    }
+                }
+                assert!(errors > 0, "{name}, byte {at}: not seen");
+                told += errors;
+            }
+        }
+    }
+    assert!(told > 1000, "{told}");
 }

@@ -28,9 +28,14 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
 
 /// A data directory whose journal holds `S0` to `S9`, a record each.
 async fn killed() -> tempfile::TempDir {
+    killed_after(10).await
+}
+
+/// The same with `records`.
+async fn killed_after(records: u32) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let hourglass = start_on(dir.path()).start();
-    for number in 0..10 {
+    for number in 0..records {
         post(&hourglass, &format!("S{number}"), 0..1000).await;
     }
     hourglass.kill_9();
@@ -65,6 +70,88 @@ async fn a_damaged_middle_stops_the_start_and_names_segment_and_offset() {
         hourglass.metric("hourglass_values_recovered_total").await,
         10_000.0
     );
+}
+
+/// A kind of damage, and what the start says of it.
+type Damage = (&'static str, fn(&[PathBuf]), &'static str);
+
+#[tokio::test]
+async fn whatever_is_damaged_the_start_names_segment_byte_and_remedy_and_changes_nothing() {
+    let kinds: [Damage; 5] = [
+        (
+            "a header",
+            |segments| flip(&segments[1], 12),
+            "is damaged at byte 0: ",
+        ),
+        (
+            "a cut segment",
+            |segments| cut(&segments[0], 500),
+            "is damaged at byte 20: ",
+        ),
+        (
+            "a missing segment",
+            |segments| fs::remove_file(&segments[1]).unwrap(),
+            "(byte 8): a segment is missing",
+        ),
+        (
+            "a copy in the place of another",
+            |segments| fs::copy(&segments[0], &segments[1]).map(drop).unwrap(),
+            "is damaged at byte 0: ",
+        ),
+        (
+            "a copy in the place of the last",
+            |segments| {
+                let last = segments.last().unwrap();
+                fs::copy(&segments[0], last).map(drop).unwrap();
+            },
+            "is damaged at byte 0: ",
+        ),
+    ];
+    let dir = killed_after(30).await;
+    let whole: Vec<(PathBuf, Vec<u8>)> = segments(dir.path())
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(&path).unwrap()))
+        .collect();
+    let paths: Vec<PathBuf> = whole.iter().map(|(path, _)| path.clone()).collect();
+    assert!(paths.len() > 2);
+    for (kind, damage, says) in kinds {
+        damage(&paths);
+        let read = || {
+            segments(dir.path())
+                .into_iter()
+                .map(|path| fs::read(path).unwrap())
+        };
+        let before: Vec<Vec<u8>> = read().collect();
+        let (code, _, stderr) = run(&mut start_on(dir.path()).command());
+        assert_eq!(code, Some(1), "{kind}: {stderr}");
+        let is_named = paths.iter().any(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            stderr.contains(&format!("journal segment {name} "))
+        });
+        let has_remedy = stderr.contains("away to start without");
+        assert!(
+            is_named && has_remedy && stderr.contains(says),
+            "{kind}: {stderr}"
+        );
+        assert!(read().eq(before), "{kind}: the refusal changed the disk");
+        for (path, bytes) in &whole {
+            fs::write(path, bytes).unwrap();
+        }
+    }
+    let hourglass = start_on(dir.path()).start();
+    let recovered = hourglass.metric("hourglass_values_recovered_total").await;
+    assert_eq!(recovered, 30_000.0);
+}
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+fn cut(path: &Path, len: usize) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[..len]).unwrap();
 }
 
 #[tokio::test]

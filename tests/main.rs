@@ -10,6 +10,7 @@ mod cli;
 mod deletion;
 mod docs;
 mod docs_commands;
+mod faults;
 mod idempotency;
 mod influx;
 mod invariants;

@@ -49,13 +49,18 @@ impl Fleet {
     /// `sensors` sensors with `steps` readings each, in batches of some readings
     /// of every sensor, shuffled: most data is late.
     pub(super) fn new(sensors: usize, steps: u32) -> Self {
+        Self::named("fleet", sensors, steps)
+    }
+
+    /// The same with names of its own for its sensors.
+    pub(super) fn named(name: &str, sensors: usize, steps: u32) -> Self {
         assert!(steps <= STEPS_MAX && steps % BATCH_STEPS == 0);
         let mut batches: Vec<_> = (0..steps / BATCH_STEPS)
             .map(|n| (n * BATCH_STEPS, 0))
             .collect();
         batches.shuffle(&mut seeded());
         Self {
-            sensors: (0..sensors).map(|n| format!("fleet/{n}")).collect(),
+            sensors: (0..sensors).map(|n| format!("{name}/{n}")).collect(),
             batches,
         }
     }
@@ -156,7 +161,11 @@ fn path(sensor: &str) -> String {
 pub(super) async fn told(server: &Hourglass, sensor: &str) -> Vec<(String, f64)> {
     let path = format!("{}/readings?limit=100000", path(sensor));
     let (status, answer) = server.get(&path).await;
-    assert_eq!((status, &answer["complete"]), (200, &json!(true)), "{answer}");
+    assert_eq!(
+        (status, &answer["complete"]),
+        (200, &json!(true)),
+        "{answer}"
+    );
     assert_eq!(answer["next"], Value::Null);
     let readings = answer["readings"].as_array().unwrap().iter();
     let reading = |reading: &Value| {
@@ -174,7 +183,11 @@ async fn assert_hours(server: &Hourglass, sensor: &str, readings: &[(String, f64
         hours.entry(&at[..13]).or_default().push(*value);
     }
     let (status, answer) = server.get(&format!("{}/hourly", path(sensor))).await;
-    assert_eq!((status, &answer["complete"]), (200, &json!(true)), "{answer}");
+    assert_eq!(
+        (status, &answer["complete"]),
+        (200, &json!(true)),
+        "{answer}"
+    );
     let told = answer["hours"].as_array().unwrap();
     assert_eq!(told.len(), hours.len(), "{sensor}");
     for (told, (hour, values)) in told.iter().zip(hours) {

@@ -98,7 +98,10 @@ impl Load {
     /// Whether the batch was answered 202. No answer, half of one or a 5xx means
     /// again; nothing else may come.
     async fn is_acknowledged(&self, url: &str, body: String) -> bool {
-        let request = self.http.post(url).header("content-type", "application/json");
+        let request = self
+            .http
+            .post(url)
+            .header("content-type", "application/json");
         let Ok(response) = request.body(body).send().await else {
             return false;
         };

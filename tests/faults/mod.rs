@@ -6,8 +6,13 @@
 //! - [`ending`]: how every test ends.
 //! - [`service`]: a process that comes back at its address.
 
+mod connections;
 mod ending;
 mod fleet;
 mod kills;
 mod load;
+mod mongod_kills;
+mod primaries;
 mod service;
+mod stops;
+mod two_processes;

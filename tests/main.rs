@@ -10,7 +10,6 @@ mod cli;
 mod deletion;
 mod docs;
 mod docs_commands;
-mod faults;
 mod idempotency;
 mod influx;
 mod invariants;

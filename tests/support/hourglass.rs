@@ -35,11 +35,6 @@ impl Start {
         }
     }
 
-    /// Where it keeps its data.
-    pub(crate) fn data_dir(&self) -> &Path {
-        &self.data_dir
-    }
-
     /// At `address`, where one was before.
     pub(crate) fn listen(mut self, address: &str) -> Self {
         address.clone_into(&mut self.listen);

@@ -133,8 +133,6 @@ pub(crate) struct Mongod {
     /// Whether it is a replica set of one; else it stands alone.
     replicated: bool,
     initiated: bool,
-    /// Further arguments of the server.
-    arguments: Vec<String>,
     /// The supervisor; its standard input keeps the server alive.
     running: Option<Child>,
 }
@@ -153,7 +151,6 @@ impl Mongod {
             data,
             replicated: true,
             initiated: false,
-            arguments: vec!["--wiredTigerCacheSizeGB".to_owned(), "0.5".to_owned()],
             running: None,
         }
     }
@@ -163,33 +160,6 @@ impl Mongod {
         let mut server = Self::new();
         server.replicated = false;
         server
-    }
-
-    /// A member of a set that somebody else initiates; starts nothing.
-    pub(crate) fn member(arguments: &[&str]) -> Self {
-        let mut server = Self::new();
-        server.arguments = arguments.iter().copied().map(str::to_owned).collect();
-        server
-    }
-
-    /// The port it has or will have.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// `host:port`.
-    pub(crate) fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
-    }
-
-    /// Connection string to this server alone, whatever set it is in.
-    pub(crate) fn direct_uri(&self) -> String {
-        format!("mongodb://{}/?directConnection=true", self.address())
-    }
-
-    /// Whether it was started and not killed since.
-    pub(crate) fn is_running(&self) -> bool {
-        self.running.is_some()
     }
 
     /// Connection string without a database.
@@ -260,23 +230,8 @@ impl Mongod {
     }
 
     async fn start_removing(&mut self, folder: Option<&Path>) {
-        self.run(folder).await;
-        if let Err(reason) = self.become_primary().await {
-            panic!(
-                "mongod did not become primary: {reason}; its log ends:\n{}",
-                log_end(&self.log())
-            );
-        }
-    }
-
-    fn log(&self) -> PathBuf {
-        self.data.path().join("mongod.log")
-    }
-
-    /// Starts the server and waits until it answers; removes `folder`, if named,
-    /// when it ended.
-    pub(crate) async fn run(&mut self, folder: Option<&Path>) {
         let data = self.data.path();
+        let log = data.join("mongod.log");
         let supervisor = Command::new("python3")
             .args(["-c", SUPERVISOR])
             .arg(folder.unwrap_or(Path::new("")))
@@ -288,8 +243,8 @@ impl Mongod {
             .arg("--pidfilepath")
             .arg(data.join("pid"))
             .arg("--logpath")
-            .arg(self.log())
-            .args(&self.arguments)
+            .arg(&log)
+            .args(["--wiredTigerCacheSizeGB", "0.5"])
             .args(
                 self.replicated
                     .then_some(["--replSet", "rs0"])
@@ -300,17 +255,19 @@ impl Mongod {
             .spawn()
             .expect("python3 runs; it ends mongod with the tests");
         self.running = Some(supervisor);
-        let admin = client(&self.direct_uri()).await.database("admin");
-        if let Err(error) = admin.run_command(doc! { "ping": 1 }).await {
-            let log = log_end(&self.log());
-            panic!("mongod does not answer: {error}; its log ends:\n{log}");
+        if let Err(reason) = self.become_primary().await {
+            panic!(
+                "mongod did not become primary: {reason}; its log ends:\n{}",
+                log_end(&log)
+            );
         }
     }
 
     async fn become_primary(&mut self) -> Result<(), String> {
-        let admin = client(&self.direct_uri()).await.database("admin");
+        let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true", self.port);
+        let admin = client(&uri).await.database("admin");
         if self.replicated && !self.initiated {
-            let member = self.address();
+            let member = format!("127.0.0.1:{}", self.port);
             let config = doc! {
                 "_id": "rs0",
                 "members": [{ "_id": 0, "host": member }],

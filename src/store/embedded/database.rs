@@ -1,5 +1,6 @@
 //! The key spaces, the writer's lock and the state after a failed sync.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -36,7 +37,14 @@ pub(super) struct Database {
     writer: Mutex<()>,
     /// Set once by a failed commit: what is on disk is unknown from then on,
     /// and a later sync that succeeds proves nothing.
-    failure: OnceLock<String>,
+    failure: OnceLock<Failure>,
+}
+
+/// Why no writes are taken.
+struct Failure {
+    reason: String,
+    /// Whether there was no room, so that opening it again helps once there is.
+    lacked_room: bool,
 }
 
 /// The right to write, one at a time.
@@ -87,7 +95,7 @@ impl Database {
     /// Waits for the right to write.
     pub(super) fn writer(&self) -> Result<Writer<'_>, StoreError> {
         let Ok(lock) = self.writer.lock() else {
-            return Err(self.poison("a write panicked".to_owned()));
+            return Err(self.poison("a write panicked".to_owned(), false));
         };
         self.check()?;
         Ok(Writer {
@@ -103,17 +111,50 @@ impl Database {
             .map_or(Ok(()), |first| Err(stopped(first)))
     }
 
+    /// Whether it takes no writes because there was no room.
+    pub(super) fn lacked_room(&self) -> bool {
+        self.failure.get().is_some_and(|first| first.lacked_room)
+    }
+
+    /// Makes durable what an open has read back from the library's journals.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        self.inner.persist(PersistMode::SyncAll).map_err(library)
+    }
+
     /// Refuses every write from now on.
-    fn poison(&self, reason: String) -> StoreError {
-        stopped(self.failure.get_or_init(|| reason))
+    fn poison(&self, reason: String, lacked_room: bool) -> StoreError {
+        stopped(self.failure.get_or_init(|| Failure {
+            reason,
+            lacked_room,
+        }))
     }
 }
 
-fn stopped(first: &str) -> StoreError {
+fn stopped(first: &Failure) -> StoreError {
+    let reason = &first.reason;
+    if first.lacked_room {
+        return unavailable(format_args!(
+            "there was no room for a write ({reason}); it goes on by itself once there is some"
+        ));
+    }
     unavailable(format_args!(
-        "it takes no writes since one failed on its way to disk ({first}); \
+        "it takes no writes since one failed on its way to disk ({reason}); \
          look at the disk, then restart hourglass: the journal has what is missing"
     ))
+}
+
+/// Whether a commit failed for lack of room. The library's own threads, which
+/// write its tables, only leave word that one of them failed; whatever that was,
+/// each commit until then was synced, so opening it again loses nothing.
+fn is_lack_of_room(error: &fjall::Error) -> bool {
+    match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => matches!(
+            error.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+        ),
+        fjall::Error::Poisoned => true,
+        _ => false,
+    }
 }
 
 impl Writer<'_> {
@@ -128,9 +169,10 @@ impl Writer<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        batch
-            .commit()
-            .map_err(|error| self.database.poison(error.to_string()))
+        batch.commit().map_err(|error| {
+            let lacked_room = is_lack_of_room(&error);
+            self.database.poison(error.to_string(), lacked_room)
+        })
     }
 }
 
@@ -143,13 +185,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let database = Database::open(dir.path(), EmbeddedSettings::default()).unwrap();
         assert!(database.writer().is_ok());
-        database.poison("no space left".to_owned());
-        database.poison("something later".to_owned());
+        database.poison("an i/o error".to_owned(), false);
+        database.poison("no space left".to_owned(), true);
         let Err(StoreError::Unavailable { reason, .. }) = database.writer().map(|_| ()) else {
             panic!("a poisoned database gave the right to write");
         };
-        assert!(reason.contains("no space left") && reason.contains("restart hourglass"));
-        assert!(database.check().is_err());
+        assert!(reason.contains("an i/o error") && reason.contains("restart hourglass"));
+        assert!(database.check().is_err() && !database.lacked_room());
     }
 
     #[test]

@@ -83,6 +83,14 @@ impl SmallDisk {
         }
     }
 
+    /// Fills it but for about `room` bytes.
+    pub(crate) fn fill_but(&self, room: u64) {
+        self.fill();
+        let ballast = File::options().write(true).open(self.ballast()).unwrap();
+        let bytes = ballast.metadata().unwrap().len();
+        ballast.set_len(bytes.saturating_sub(room)).unwrap();
+    }
+
     /// Makes the room again that [`SmallDisk::fill`] took.
     pub(crate) fn make_room(&self) {
         fs::remove_file(self.ballast()).unwrap();

@@ -48,7 +48,10 @@ pub(super) fn nth_write(key: &BucketKey, rev: i64, batch: usize) -> BucketWrite 
 
 pub(super) fn fill(store: &EmbeddedStore, key: &BucketKey, writes: i64, batch: usize) {
     for rev in 1..=writes {
-        let outcomes = store.database().write(&[nth_write(key, rev, batch)]).unwrap();
+        let outcomes = store
+            .database()
+            .write(&[nth_write(key, rev, batch)])
+            .unwrap();
         assert!(matches!(outcomes[0], WriteOutcome::Stored), "{outcomes:?}");
     }
 }
@@ -109,7 +112,13 @@ async fn i12_a_damaged_chunk_is_told_and_hides_no_other_hour() {
         fill(&store, &key(hours), 2, 2);
     }
     let chunk = chunk_key(&bucket_key(&key(1)), 2);
-    let mut bytes = store.database().chunks.get(&chunk).unwrap().unwrap().to_vec();
+    let mut bytes = store
+        .database()
+        .chunks
+        .get(&chunk)
+        .unwrap()
+        .unwrap()
+        .to_vec();
     bytes[5] ^= 1;
     store.database().chunks.insert(chunk, bytes).unwrap();
     let text = corruption(store.database().load(&[key(1)]));
@@ -135,7 +144,10 @@ fn a_damaged_chunk_does_not_stop_appends() {
     fill(&store, &key(0), 15, 2);
     let chunk = chunk_key(&bucket_key(&key(0)), 3);
     store.database().chunks.insert(chunk, b"rubbish").unwrap();
-    let outcomes = store.database().write(&[nth_write(&key(0), 16, 2)]).unwrap();
+    let outcomes = store
+        .database()
+        .write(&[nth_write(&key(0), 16, 2)])
+        .unwrap();
     assert!(matches!(outcomes[0], WriteOutcome::Stored));
     assert_eq!(chunk_count(&store, &key(0)), 16);
     corruption(store.database().load(&[key(0)]));
@@ -147,7 +159,11 @@ fn i12_a_damaged_hour_record_fails_its_own_write_only() {
     fill(&store, &key(0), 1, 2);
     fill(&store, &key(1), 1, 2);
     let record = bucket_key(&key(0));
-    store.database().hours.insert(record, b"\x01rubbish").unwrap();
+    store
+        .database()
+        .hours
+        .insert(record, b"\x01rubbish")
+        .unwrap();
     let writes = [nth_write(&key(0), 2, 2), nth_write(&key(1), 2, 2)];
     let outcomes = store.database().write(&writes).unwrap();
     assert!(matches!(

@@ -43,8 +43,8 @@ pub(super) struct Database {
 /// Why no writes are taken.
 struct Failure {
     reason: String,
-    /// Whether there was no room, so that opening it again helps once there is.
-    lacked_room: bool,
+    /// Whether opening it again, once there is room, is sound and may help.
+    opening_helps: bool,
 }
 
 /// The right to write, one at a time.
@@ -111,9 +111,9 @@ impl Database {
             .map_or(Ok(()), |first| Err(stopped(first)))
     }
 
-    /// Whether it takes no writes because there was no room.
-    pub(super) fn lacked_room(&self) -> bool {
-        self.failure.get().is_some_and(|first| first.lacked_room)
+    /// Whether it takes no writes until it is opened again, which is sound.
+    pub(super) fn is_to_be_opened_again(&self) -> bool {
+        self.failure.get().is_some_and(|first| first.opening_helps)
     }
 
     /// Makes durable what an open has read back from the library's journals.
@@ -122,19 +122,20 @@ impl Database {
     }
 
     /// Refuses every write from now on.
-    fn poison(&self, reason: String, lacked_room: bool) -> StoreError {
+    fn poison(&self, reason: String, opening_helps: bool) -> StoreError {
         stopped(self.failure.get_or_init(|| Failure {
             reason,
-            lacked_room,
+            opening_helps,
         }))
     }
 }
 
 fn stopped(first: &Failure) -> StoreError {
     let reason = &first.reason;
-    if first.lacked_room {
+    if first.opening_helps {
         return unavailable(format_args!(
-            "there was no room for a write ({reason}); it goes on by itself once there is some"
+            "a write or the library's own threads failed, as on a full disk ({reason}); it goes on \
+             by itself once there is room"
         ));
     }
     unavailable(format_args!(
@@ -143,10 +144,11 @@ fn stopped(first: &Failure) -> StoreError {
     ))
 }
 
-/// Whether a commit failed for lack of room. The library's own threads, which
-/// write its tables, only leave word that one of them failed; whatever that was,
-/// each commit until then was synced, so opening it again loses nothing.
-fn is_lack_of_room(error: &fjall::Error) -> bool {
+/// Whether a commit failed in a way that opening the database again makes good:
+/// for lack of room, or because one of the library's own threads, which write its
+/// tables, failed before. These do not tell why; each commit until then was
+/// synced, so opening again loses nothing, whatever it was.
+fn opening_helps(error: &fjall::Error) -> bool {
     match error {
         fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => matches!(
             error.kind(),
@@ -170,8 +172,8 @@ impl Writer<'_> {
             return Ok(());
         }
         batch.commit().map_err(|error| {
-            let lacked_room = is_lack_of_room(&error);
-            self.database.poison(error.to_string(), lacked_room)
+            let helps = opening_helps(&error);
+            self.database.poison(error.to_string(), helps)
         })
     }
 }
@@ -191,7 +193,7 @@ mod tests {
             panic!("a poisoned database gave the right to write");
         };
         assert!(reason.contains("an i/o error") && reason.contains("restart hourglass"));
-        assert!(database.check().is_err() && !database.lacked_room());
+        assert!(database.check().is_err() && !database.is_to_be_opened_again());
     }
 
     #[test]

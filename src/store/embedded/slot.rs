@@ -2,10 +2,11 @@
 //!
 //! The library takes no writes after one failed, so the store closes it and opens
 //! it again, as a restart would. That is sound where the failure was a lack of
-//! room: file systems that reserve room at the write (ext4, XFS, Btrfs, tmpfs) say
-//! so there and not at the sync, so nothing that a sync may have lost is read
-//! back. What the failed write left is cut by the library, or whole, and then
-//! synced before anybody sees it; the fence of the next try tells which.
+//! room, or one of the library's own threads (see `database`): file systems that
+//! reserve room at the write (ext4, XFS, Btrfs, tmpfs) say so there and not at the
+//! sync, so nothing that a sync may have lost is read back. What the failed write
+//! left is cut by the library, or whole, and then synced before anybody sees it;
+//! the fence of the next try tells which.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -107,13 +108,17 @@ impl Slot {
         let opened = Database::open(&self.dir, self.settings)?;
         opened.sync()?;
         *database = Some(opened);
-        tracing::info!("the embedded store had no room, and takes writes again");
+        tracing::info!(
+            "the embedded store was opened again after a failure for lack of room; it takes writes"
+        );
         Ok(())
     }
 }
 
 fn is_to_be_opened(database: &Option<Database>) -> bool {
-    database.as_ref().is_none_or(Database::lacked_room)
+    database
+        .as_ref()
+        .is_none_or(Database::is_to_be_opened_again)
 }
 
 fn has_room(dir: &Path) -> io::Result<()> {

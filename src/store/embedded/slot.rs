@@ -9,9 +9,11 @@
 //! the fence of the next try tells which.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::EmbeddedSettings;
 use super::database::Database;
@@ -22,8 +24,17 @@ use crate::store::StoreError;
 /// until then the closed one could not answer what it holds.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// Written and removed to see whether there is room; the library passes over it.
+/// Room that must be free before any is taken for a look: on a disk shared with
+/// the service's journal the last of it is the journal's.
+const FREE_BYTES_MIN: u64 = 2 * ROOM_BYTES as u64;
+
+/// Written and removed to see whether there is room, as a quota does not show in
+/// what is free; the library passes over it.
 const ROOM_FILE: &str = "room";
+
+/// How long the files of a closed database may take to be closed.
+const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
 /// All of it blocks.
 pub(super) struct Slot {
@@ -31,6 +42,9 @@ pub(super) struct Slot {
     settings: EmbeddedSettings,
     /// `None` where it was closed and could not be opened again.
     database: RwLock<Option<Database>>,
+    /// Held by the one call that opens it again; taken before `database`.
+    opening: Mutex<()>,
+    closed_within: Duration,
 }
 
 impl Slot {
@@ -44,6 +58,8 @@ impl Slot {
             dir: dir.to_owned(),
             settings,
             database: RwLock::new(Some(database)),
+            opening: Mutex::new(()),
+            closed_within: CLOSED_WITHIN,
         })
     }
 
@@ -92,21 +108,31 @@ impl Slot {
     }
 
     /// Waits for the calls under way, closes and opens.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], whatever it is: the next call tries again.
     fn open_again(&self) -> Result<(), StoreError> {
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another call may have been here in between.
+        if !self.is(is_to_be_opened) {
+            return Ok(());
+        }
         has_room(&self.dir)
             .map_err(|error| unavailable(format_args!("{}: {error}", self.dir.display())))?;
         let mut database = self
             .database
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        // Another call may have been here in between.
-        if !is_to_be_opened(&database) {
-            return Ok(());
-        }
         // The library lets a directory be open once.
         *database = None;
-        let opened = Database::open(&self.dir, self.settings)?;
-        opened.sync()?;
+        wait_until_closed(&self.dir, self.closed_within)?;
+        let opened = Database::open(&self.dir, self.settings)
+            .and_then(|opened| opened.sync().map(|()| opened))
+            .map_err(|error| {
+                unavailable(format_args!(
+                    "it was closed for lack of room and cannot be opened again: {error}"
+                ))
+            })?;
         *database = Some(opened);
         tracing::info!(
             "the embedded store was opened again after a failure for lack of room; it takes writes"
@@ -122,6 +148,10 @@ fn is_to_be_opened(database: &Option<Database>) -> bool {
 }
 
 fn has_room(dir: &Path) -> io::Result<()> {
+    let disk = rustix::fs::statvfs(dir)?;
+    if disk.f_bavail.saturating_mul(disk.f_frsize) < FREE_BYTES_MIN {
+        return Err(ErrorKind::StorageFull.into());
+    }
     let path = dir.join(ROOM_FILE);
     let mut file = File::create(&path)?;
     let written = file
@@ -129,6 +159,38 @@ fn has_room(dir: &Path) -> io::Result<()> {
         .and_then(|()| file.sync_all());
     fs::remove_file(&path)?;
     written
+}
+
+/// Waits until the closed database has no file open.
+///
+/// The library's threads are past their work when it is closed, and may yet hold
+/// its log, whose buffer has what a failed write left and is written when the last
+/// of them lets go: into a log that was opened again it would go over new records.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no event says that another thread has closed a file"
+)]
+fn wait_until_closed(dir: &Path, within: Duration) -> Result<(), StoreError> {
+    let began = Instant::now();
+    while has_open_files(dir) {
+        if began.elapsed() > within {
+            return Err(unavailable(
+                "files of it are still open after it was closed; it is tried again",
+            ));
+        }
+        thread::sleep(CLOSED_LOOK);
+    }
+    Ok(())
+}
+
+/// Whether this process has files below `dir` open. `false` where the system does
+/// not tell (it is Linux that does): then the wait is what cannot be had.
+fn has_open_files(dir: &Path) -> bool {
+    let (Ok(dir), Ok(files)) = (dir.canonicalize(), fs::read_dir("/proc/self/fd")) else {
+        return false;
+    };
+    let is_below = |file: PathBuf| fs::read_link(file).is_ok_and(|to| to.starts_with(&dir));
+    files.flatten().any(|file| is_below(file.path()))
 }
 
 /// The database itself, for tests that look into it.
@@ -148,5 +210,68 @@ impl std::ops::Deref for Opened<'_> {
 impl super::EmbeddedStore {
     pub(super) fn database(&self) -> Opened<'_> {
         Opened(self.slot.database.read().unwrap())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_open_below_the_directory_is_seen_until_it_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let _other = File::create(elsewhere.path().join("0.jnl")).unwrap();
+        assert!(!has_open_files(dir.path()));
+        fs::create_dir(dir.path().join("tables")).unwrap();
+        let path = dir.path().join("tables/0");
+        let file = File::create(&path).unwrap();
+        assert!(has_open_files(dir.path()));
+        fs::remove_file(path).unwrap();
+        assert!(has_open_files(dir.path()), "removed and still open");
+        drop(file);
+        assert!(!has_open_files(dir.path()));
+    }
+
+    #[test]
+    fn it_is_opened_again_only_after_the_last_file_of_it_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut slot = Slot::open(dir.path(), EmbeddedSettings::default()).unwrap();
+        slot.closed_within = Duration::ZERO;
+        *slot.database.write().unwrap() = None;
+        let held = File::create(dir.path().join("held")).unwrap();
+        let told = slot.open_again();
+        let Err(StoreError::Unavailable { reason, .. }) = told else {
+            panic!("{told:?}");
+        };
+        assert!(reason.contains("still open"), "{reason}");
+        drop(held);
+        slot.closed_within = CLOSED_WITHIN;
+        slot.open_again().unwrap();
+        assert!(slot.read(|_| Ok(())).is_ok());
+    }
+
+    #[test]
+    fn what_keeps_it_from_being_opened_again_is_passing_and_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let slot = Slot::open(dir.path(), EmbeddedSettings::default()).unwrap();
+        *slot.database.write().unwrap() = None;
+        let version = dir.path().join("version");
+        let kept = fs::read(&version).unwrap();
+        fs::write(&version, b"rubbish").unwrap();
+        let told = slot.write(|_| Ok(()));
+        let Err(StoreError::Unavailable { reason, .. }) = told else {
+            panic!("{told:?}");
+        };
+        assert!(reason.contains("cannot be opened again"), "{reason}");
+        fs::write(&version, kept).unwrap();
+        assert!(slot.write(|_| Ok(())).is_ok());
+    }
+
+    #[test]
+    fn looks_for_room_leave_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        has_room(dir.path()).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -126,6 +126,13 @@ impl Slot {
         // The library lets a directory be open once.
         *database = None;
         wait_until_closed(&self.dir, self.closed_within)?;
+        if is_empty(&self.dir) {
+            return Err(unavailable(format_args!(
+                "{} is empty, and was not when the store was opened: mount it again; \
+                 no new store is made in its place",
+                self.dir.display()
+            )));
+        }
         let opened = Database::open(&self.dir, self.settings)
             .and_then(|opened| opened.sync().map(|()| opened))
             .map_err(|error| {
@@ -145,6 +152,10 @@ fn is_to_be_opened(database: &Option<Database>) -> bool {
     database
         .as_ref()
         .is_none_or(Database::is_to_be_opened_again)
+}
+
+fn is_empty(dir: &Path) -> bool {
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn has_room(dir: &Path) -> io::Result<()> {
@@ -265,6 +276,24 @@ mod tests {
         };
         assert!(reason.contains("cannot be opened again"), "{reason}");
         fs::write(&version, kept).unwrap();
+        assert!(slot.write(|_| Ok(())).is_ok());
+    }
+
+    #[test]
+    fn a_directory_that_was_emptied_in_between_gets_no_new_store() {
+        let root = tempfile::tempdir().unwrap();
+        let (dir, away) = (root.path().join("store"), root.path().join("away"));
+        let slot = Slot::open(&dir, EmbeddedSettings::default()).unwrap();
+        *slot.database.write().unwrap() = None;
+        fs::rename(&dir, &away).unwrap();
+        fs::create_dir(&dir).unwrap();
+        let told = slot.write(|_| Ok(()));
+        let Err(StoreError::Unavailable { reason, .. }) = told else {
+            panic!("{told:?}");
+        };
+        assert!(reason.contains("is empty"), "{reason}");
+        assert!(is_empty(&dir));
+        fs::rename(&away, &dir).unwrap();
         assert!(slot.write(|_| Ok(())).is_ok());
     }
 

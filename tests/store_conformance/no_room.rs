@@ -61,7 +61,7 @@ async fn write_until_full(store: &EmbeddedStore, from: i32) -> i32 {
         match store.write(&[write(number)]).await {
             Ok(outcomes) => assert!(matches!(outcomes[..], [WriteOutcome::Stored])),
             Err(StoreError::Unavailable { reason, .. }) => {
-                assert!(reason.contains("once there is room"), "{reason}");
+                assert!(reason.contains("no room for a write"), "{reason}");
                 return number;
             }
             Err(error) => panic!("{error}"),

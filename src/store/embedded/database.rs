@@ -1,7 +1,6 @@
 //! The key spaces, the writer's lock and the state after a failed sync.
 
-use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use fjall::config::BlockSizePolicy;
@@ -20,6 +19,7 @@ const REGISTRY_MEMTABLE_BYTES: u64 = 1024 * 1024;
 
 /// The open database. All of it blocks; no method is for an async task.
 pub(super) struct Database {
+    dir: PathBuf,
     inner: fjall::Database,
     /// (sensor, hour, sequence) -> elements.
     pub(super) chunks: Keyspace,
@@ -70,6 +70,7 @@ impl Database {
         let registry =
             || KeyspaceCreateOptions::default().max_memtable_size(REGISTRY_MEMTABLE_BYTES);
         let database = Self {
+            dir: dir.to_owned(),
             chunks: keyspace(
                 "chunks",
                 options().data_block_size_policy(BlockSizePolicy::all(CHUNK_BLOCK_BYTES)),
@@ -134,8 +135,7 @@ fn stopped(first: &Failure) -> StoreError {
     let reason = &first.reason;
     if first.opening_helps {
         return unavailable(format_args!(
-            "a write or the library's own threads failed, as on a full disk ({reason}); it goes on \
-             by itself once there is room"
+            "there was no room for a write ({reason}); it goes on by itself once there is some"
         ));
     }
     unavailable(format_args!(
@@ -145,16 +145,18 @@ fn stopped(first: &Failure) -> StoreError {
 }
 
 /// Whether a commit failed in a way that opening the database again makes good:
-/// for lack of room, or because one of the library's own threads, which write its
-/// tables, failed before. These do not tell why; each commit until then was
-/// synced, so opening again loses nothing, whatever it was.
-fn opening_helps(error: &fjall::Error) -> bool {
+/// for lack of room. The library's own threads, which write its tables, leave word
+/// that one of them failed and not why; a table that found no room stays as far
+/// as it got, so there is none now. A failed sync is nothing that may be tried
+/// again, theirs neither.
+fn opening_helps(error: &fjall::Error, dir: &Path) -> bool {
     match error {
-        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => matches!(
-            error.kind(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-        ),
-        fjall::Error::Poisoned => true,
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => {
+            super::room::is_lack(error)
+        }
+        fjall::Error::Poisoned => {
+            super::room::look(dir).is_err_and(|error| super::room::is_lack(&error))
+        }
         _ => false,
     }
 }
@@ -172,7 +174,7 @@ impl Writer<'_> {
             return Ok(());
         }
         batch.commit().map_err(|error| {
-            let helps = opening_helps(&error);
+            let helps = opening_helps(&error, &self.database.dir);
             self.database.poison(error.to_string(), helps)
         })
     }

@@ -42,6 +42,7 @@ mod keys;
 mod pages;
 mod read;
 mod recent_record;
+mod room;
 mod round;
 mod sensor_record;
 mod sensors;

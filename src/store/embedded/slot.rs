@@ -2,14 +2,12 @@
 //!
 //! The library takes no writes after one failed, so the store closes it and opens
 //! it again, as a restart would. That is sound where the failure was a lack of
-//! room, or one of the library's own threads (see `database`): file systems that
-//! reserve room at the write (ext4, XFS, Btrfs, tmpfs) say so there and not at the
-//! sync, so nothing that a sync may have lost is read back. What the failed write
-//! left is cut by the library, or whole, and then synced before anybody sees it;
-//! the fence of the next try tells which.
+//! room: file systems that reserve room at the write (ext4, XFS, Btrfs, tmpfs) say
+//! so there and not at the sync, so nothing that a sync may have lost is read
+//! back. What the failed write left is cut by the library, or whole, and then
+//! synced before anybody sees it; the fence of the next try tells which.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread;
@@ -18,19 +16,8 @@ use std::time::{Duration, Instant};
 use super::EmbeddedSettings;
 use super::database::Database;
 use super::errors::unavailable;
+use super::room;
 use crate::store::StoreError;
-
-/// Room that there must be before it is opened again: an open writes, too, and
-/// until then the closed one could not answer what it holds.
-const ROOM_BYTES: usize = 1 << 20;
-
-/// Room that must be free before any is taken for a look: on a disk shared with
-/// the service's journal the last of it is the journal's.
-const FREE_BYTES_MIN: u64 = 2 * ROOM_BYTES as u64;
-
-/// Written and removed to see whether there is room, as a quota does not show in
-/// what is free; the library passes over it.
-const ROOM_FILE: &str = "room";
 
 /// How long the files of a closed database may take to be closed.
 const CLOSED_WITHIN: Duration = Duration::from_secs(5);
@@ -117,7 +104,7 @@ impl Slot {
         if !self.is(is_to_be_opened) {
             return Ok(());
         }
-        has_room(&self.dir)
+        room::look(&self.dir)
             .map_err(|error| unavailable(format_args!("{}: {error}", self.dir.display())))?;
         let mut database = self
             .database
@@ -156,20 +143,6 @@ fn is_to_be_opened(database: &Option<Database>) -> bool {
 
 fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-fn has_room(dir: &Path) -> io::Result<()> {
-    let disk = rustix::fs::statvfs(dir)?;
-    if disk.f_bavail.saturating_mul(disk.f_frsize) < FREE_BYTES_MIN {
-        return Err(ErrorKind::StorageFull.into());
-    }
-    let path = dir.join(ROOM_FILE);
-    let mut file = File::create(&path)?;
-    let written = file
-        .write_all(&vec![1; ROOM_BYTES])
-        .and_then(|()| file.sync_all());
-    fs::remove_file(&path)?;
-    written
 }
 
 /// Waits until the closed database has no file open.
@@ -226,6 +199,8 @@ impl super::EmbeddedStore {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
@@ -295,12 +270,5 @@ mod tests {
         assert!(is_empty(&dir));
         fs::rename(&away, &dir).unwrap();
         assert!(slot.write(|_| Ok(())).is_ok());
-    }
-
-    #[test]
-    fn looks_for_room_leave_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        has_room(dir.path()).unwrap();
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

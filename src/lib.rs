@@ -30,6 +30,7 @@ pub mod sweep;
 pub mod store;
 
 pub mod deletion;
+pub mod quarantine;
 pub mod query;
 
 pub mod ingest;
@@ -38,6 +39,7 @@ pub mod registry;
 
 pub mod api;
 
+pub mod migrate;
 pub mod service;
 pub mod verify;
 

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use hourglass::cli::{self, Action, ExitStatus};
-use hourglass::config::Settings;
+use hourglass::config::{Settings, StorePlace};
 use hourglass::import::ImportOptions;
+use hourglass::migrate::{Migrate, Report, Watch};
 use hourglass::service::{self, DataDir};
 use hourglass::store::WriterId;
 use hourglass::verify::Verify;
@@ -28,6 +30,9 @@ fn run(action: Action) -> ExitStatus {
         Action::Serve(settings) => with_runtime(&settings.clone(), serve(settings)),
         Action::Verify { settings, repair } => {
             with_runtime(&settings.clone(), verify(settings, repair))
+        }
+        Action::Migrate { settings, from, to } => {
+            with_runtime(&settings.clone(), migrate(settings, from, to))
         }
     }
 }
@@ -106,6 +111,56 @@ async fn verify(settings: Settings, repair: bool) -> ExitStatus {
             }
         }
         Err(error) => fail(&error, ExitStatus::Failure),
+    }
+}
+
+async fn migrate(settings: Settings, from: StorePlace, to: StorePlace) -> ExitStatus {
+    let open = |place, is_source| service::open_place(place, &settings.store, is_source);
+    let opened = open(&from, true).and_then(|from| Ok((from, open(&to, false)?)));
+    let (from, to) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return fail(&error, ExitStatus::Failure),
+    };
+    let writer = WriterId::new(rand::random());
+    let migrate = Migrate {
+        from: &*from.store,
+        to: &*to.store,
+        writer: &writer,
+    };
+    let mut told = Told {
+        last: Instant::now(),
+    };
+    match migrate.run(&mut told).await {
+        Ok(report) => match print(&format!("{report}\n")) {
+            ExitStatus::Done if !report.is_clean() => ExitStatus::Differences,
+            printed => printed,
+        },
+        Err(error) => fail(
+            &format_args!("{error}; what is copied stays, run the same again to go on"),
+            ExitStatus::Failure,
+        ),
+    }
+}
+
+/// Findings to standard output, how far it is to standard error.
+struct Told {
+    last: Instant,
+}
+
+impl Watch for Told {
+    fn tell(&mut self, line: &str) {
+        // A reader that went away does not end a migration.
+        print(&format!("{line}\n"));
+    }
+
+    fn reached(&mut self, report: &Report) {
+        if self.last.elapsed() >= Duration::from_secs(10) {
+            self.last = Instant::now();
+            eprintln!(
+                "{} sensors, {} buckets copied, {} there already, {} compared",
+                report.sensors, report.copied, report.present, report.buckets_same
+            );
+        }
     }
 }
 

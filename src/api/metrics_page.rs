@@ -8,9 +8,14 @@ use super::{ApiState, ops};
 use crate::metrics::{Gauges, UdpGauges, export};
 use crate::receive::UdpWatch;
 
+/// Seconds: the longest that a journal is said to last. The text format has a word
+/// for infinity that not every reader of it knows.
+const TEN_YEARS: f64 = 315_360_000.0;
+
 pub(super) async fn get(State(state): State<ApiState>) -> Response {
     let elapsed = state.clock.elapsed();
     let space = state.journal.space();
+    let refused = state.quarantine.totals();
     let gauges = Gauges {
         buffered_values: state.buffer.pending_values(),
         buffer_bytes: state.buffer.bytes() as u64,
@@ -18,6 +23,8 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         buffer_buckets: state.buffer.buckets() as u64,
         journal_bytes: space.used(),
         journal_bytes_max: space.bytes_max(),
+        journal_growth: state.journal.growth(),
+        journal_full_in: state.journal.full_in().unwrap_or(TEN_YEARS).min(TEN_YEARS),
         journal_segments: state.journal.segments(),
         applier_lag_records: state.progress.lag(),
         oldest_unflushed_seconds: state
@@ -29,6 +36,9 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         sensors_max: state.ingest.sensor_cap().sensors_max() as u64,
         idempotency_keys: state.keys.remembered() as u64,
         idempotency_keys_unsaved: state.keys.unsaved() as u64,
+        quarantine_items: refused.kept.iter().map(|(_, items)| items).sum(),
+        quarantine_bytes: refused.bytes,
+        quarantine_lost: refused.lost,
         http_connections: state.connections.count(),
         http_body_bytes: state.bodies.used() as u64,
         http_body_bytes_max: state.bodies.bytes_max() as u64,

@@ -24,9 +24,15 @@ pub(super) async fn readyz(State(state): State<ApiState>) -> Response {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
+    let space = state.journal.space();
     let body = json!({
         "ready": ready,
         "journal": journal,
+        "journalBytes": space.used(),
+        "journalBytesMax": space.bytes_max(),
+        "journalGrowth": state.journal.growth().round(),
+        "journalFullIn": state.journal.full_in().map(f64::round),
+        "lagRecords": state.progress.lag(),
         "store": if state.health.is_up() { "up" } else { "down" },
         "complete": state.progress.is_complete() && state.health.is_up(),
     });
@@ -38,8 +44,10 @@ pub(super) async fn readyz(State(state): State<ApiState>) -> Response {
 pub(super) fn journal_status(state: &ApiState) -> &'static str {
     if state.phase.is_stopping() {
         "stopping"
-    } else if state.journal.state() != JournalState::Writing {
+    } else if matches!(state.journal.state(), JournalState::Poisoned(_)) {
         "failed"
+    } else if matches!(state.journal.state(), JournalState::NoRoom(_)) {
+        "disk_full"
     } else if state.progress.is_recovering() {
         "recovering"
     } else if state.journal.space().used() + WRITABLE_BYTES > state.journal.space().bytes_max() {

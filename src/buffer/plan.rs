@@ -8,25 +8,25 @@ use crate::store::{BucketVersion, BucketWrite, Expect, WriterId};
 
 /// The last part of a bucket, as the store has it.
 #[derive(Debug, Clone)]
-pub(super) struct LastPart {
-    pub(super) version: BucketVersion,
-    pub(super) full: bool,
-    pub(super) bytes: usize,
-    pub(super) computed: Computed,
+pub(crate) struct LastPart {
+    pub(crate) version: BucketVersion,
+    pub(crate) full: bool,
+    pub(crate) bytes: usize,
+    pub(crate) computed: Computed,
 }
 
 /// A write and what the bucket's last part is after it.
 #[derive(Debug)]
-pub(super) struct Planned {
-    pub(super) write: BucketWrite,
-    pub(super) after: LastPart,
+pub(crate) struct Planned {
+    pub(crate) write: BucketWrite,
+    pub(crate) after: LastPart,
     /// Row behind the last one it carries.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 /// Plans the write of the elements from row `from` on, as many as fit, but at
 /// least one.
-pub(super) fn plan(
+pub(crate) fn plan(
     key: &BucketKey,
     last: Option<&LastPart>,
     merge: &Merge,

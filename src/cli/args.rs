@@ -27,7 +27,7 @@ Exit codes:
   0  done
   1  a failure at run time
   2  wrong usage or configuration
-  3  verify found differences
+  3  verify or migrate found differences
   4  import: the server rejected some items";
 
 /// Takes sensor readings over HTTP and UDP, keeps them in hourly buckets, answers queries.
@@ -73,6 +73,18 @@ pub(super) struct DoorFlags {
     insecure: bool,
 }
 
+/// From where to where. A connection string with a password is best given by
+/// variable: arguments are seen by everyone on the machine.
+#[derive(Debug, clap::Args)]
+pub(super) struct MigrateFlags {
+    /// Copies this store: `embedded:DATA_DIR` or `mongodb://HOST/DATABASE` [env: HOURGLASS_MIGRATE_FROM]
+    #[arg(long, value_name = "STORE")]
+    pub(super) from: Option<String>,
+    /// Into this one [env: HOURGLASS_MIGRATE_TO]
+    #[arg(long, value_name = "STORE")]
+    pub(super) to: Option<String>,
+}
+
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Runs the service until SIGTERM or Ctrl-C; the same as no command
@@ -85,6 +97,8 @@ pub(super) enum Command {
         #[arg(long)]
         repair: bool,
     },
+    /// Copies one store into another, then compares both; may be run again
+    Migrate(Box<MigrateFlags>),
     /// Sends files to a running server: CSV, NDJSON, line protocol
     Import(Box<ImportFlags>),
 }
@@ -101,7 +115,7 @@ impl Args {
                 after.udp.clone().or(before.udp),
                 after.insecure || before.insecure,
             ),
-            Command::Verify { .. } | Command::Import(_) => {
+            Command::Verify { .. } | Command::Import(_) | Command::Migrate(_) => {
                 (before.listen, before.udp, before.insecure)
             }
         };

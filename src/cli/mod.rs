@@ -6,6 +6,7 @@
 mod args;
 mod import;
 mod logging;
+mod migrate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::config::{ConfigError, Settings, Sources, mask};
+use crate::config::{ConfigError, Settings, Sources, StorePlace, mask};
 use crate::import::ImportOptions;
 
 pub use args::CONFIG_VARIABLE;
@@ -32,6 +33,15 @@ pub enum Action {
         settings: Settings,
         /// Whether to repair what differs.
         repair: bool,
+    },
+    /// Copy one store into another.
+    Migrate {
+        /// How stores are opened.
+        settings: Settings,
+        /// What is copied.
+        from: StorePlace,
+        /// Where it goes.
+        to: StorePlace,
     },
     /// Send files to a running server.
     Import(ImportOptions),
@@ -59,7 +69,7 @@ pub enum ExitStatus {
     Failure,
     /// 2: wrong usage or configuration.
     Usage,
-    /// 3: `verify` found differences.
+    /// 3: `verify` or `migrate` found differences.
     Differences,
     /// 4: the server rejected some of what `import` sent.
     Rejected,
@@ -117,6 +127,14 @@ pub fn parse(
             settings: load()?,
             repair,
         },
+        args::Command::Migrate(flags) => {
+            let (from, to) = migrate::places(&flags, &variables).map_err(UsageError::Arguments)?;
+            Action::Migrate {
+                settings: load()?,
+                from,
+                to,
+            }
+        }
         // It asks a server, whose settings are not these.
         args::Command::Import(flags) => {
             Action::Import(flags.resolve().map_err(UsageError::Arguments)?)

@@ -63,6 +63,15 @@ impl fmt::Display for StoreUrl {
 pub struct MongodbUri(String);
 
 impl MongodbUri {
+    /// `None` where `text` is no connection string.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        ["mongodb://", "mongodb+srv://"]
+            .iter()
+            .any(|scheme| text.len() > scheme.len() && text.starts_with(scheme))
+            .then(|| Self(text.to_owned()))
+    }
+
     /// The whole connection string, secrets included: for the driver alone.
     #[must_use]
     pub fn reveal(&self) -> &str {
@@ -95,11 +104,8 @@ pub(super) struct RawStore {
 
 impl RawStore {
     pub(super) fn check(self, bounds: &mut Bounds<'_>) -> StoreSettings {
-        let is_mongodb = ["mongodb://", "mongodb+srv://"]
-            .iter()
-            .any(|scheme| self.url.len() > scheme.len() && self.url.starts_with(scheme));
-        let url = if is_mongodb {
-            StoreUrl::Mongodb(MongodbUri(self.url))
+        let url = if let Some(uri) = MongodbUri::parse(&self.url) {
+            StoreUrl::Mongodb(uri)
         } else {
             if self.url != "embedded" {
                 bounds.refuse_text(

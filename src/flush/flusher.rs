@@ -123,6 +123,7 @@ impl Flusher {
                 () = stop.cancelled() => break,
                 _ = tick.tick() => {
                     self.look_after_memory();
+                    self.parts.journal.note_fill(self.parts.clock.elapsed());
                     // What is applied may all be stored already (duplicates):
                     // no round tells the journal so.
                     self.release().await;

@@ -154,9 +154,7 @@ impl GroupCommit {
         match appended {
             Ok(first) => {
                 self.publish();
-                if std::mem::take(&mut self.is_refusing) {
-                    tracing::info!("the journal takes writes again");
-                }
+                self.takes_writes();
                 self.tell_keyed(&mut group, first);
                 self.hand_on(group, first);
             }
@@ -211,18 +209,28 @@ impl GroupCommit {
         }
     }
 
+    /// Says once that there is room again.
+    fn takes_writes(&mut self) {
+        if std::mem::take(&mut self.is_refusing) {
+            self.state.send_replace(JournalState::Writing);
+            tracing::info!("the journal takes writes again");
+        }
+    }
+
     /// Says once why groups are refused.
     fn refuse(&mut self, error: &AppendError) {
         let is_first = !std::mem::replace(&mut self.is_refusing, true);
         match error {
             AppendError::NoRoom(_) if is_first => {
+                self.state
+                    .send_replace(JournalState::NoRoom(error.to_string()));
                 tracing::warn!(%error, "readings are refused until there is room");
             }
             AppendError::NoRoom(_) => {}
             AppendError::Poisoned(_) => {
                 let poisoned = JournalState::Poisoned(error.to_string());
                 let is_news = |state: &mut JournalState| {
-                    let is_news = *state == JournalState::Writing;
+                    let is_news = !matches!(state, JournalState::Poisoned(_));
                     *state = poisoned;
                     is_news
                 };
@@ -233,10 +241,15 @@ impl GroupCommit {
         }
     }
 
-    /// Removes segments in which everything is below `low_water`.
+    /// Removes segments in which everything is below `low_water`; looks for room
+    /// where there was none.
     pub fn release(&mut self, low_water: u64) {
         if let Err(error) = self.log.release(low_water) {
             tracing::warn!(%error, "a journal segment could not be removed; it is tried again");
+        }
+        // Who is told of a full disk may send nothing more: this finds out.
+        if self.is_refusing && self.log.has_room() {
+            self.takes_writes();
         }
         self.publish();
     }

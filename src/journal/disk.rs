@@ -4,7 +4,8 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// One directory of files.
 pub trait Disk: Send + Sync + fmt::Debug + 'static {
@@ -48,12 +49,34 @@ impl FsDisk {
     /// # Errors
     /// What the file system says.
     pub fn open(dir: PathBuf) -> io::Result<Self> {
-        std::fs::create_dir_all(&dir)?;
-        if let Some(parent) = dir.parent().filter(|p| !p.as_os_str().is_empty()) {
-            File::open(parent)?.sync_all()?;
-        }
+        create_dir_durably(&dir)?;
         Ok(Self { dir })
     }
+}
+
+/// Creates `dir` with its parents where absent, and makes the names that lead to
+/// it durable: what is synced in a directory is gone with it otherwise. They are
+/// synced whoever made them, as a start may have been killed in between.
+///
+/// # Errors
+/// What the file system says.
+pub fn create_dir_durably(dir: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let dir = dir.canonicalize()?;
+    let device = dir.metadata()?.dev();
+    for parent in dir.ancestors().skip(1) {
+        // What this file system is mounted on was there before.
+        if parent.metadata()?.dev() != device {
+            break;
+        }
+        match File::open(parent) {
+            Ok(parent) => parent.sync_all()?,
+            // Who may not list a directory did not make it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 struct FsFile(File);

@@ -11,6 +11,9 @@ use super::record::{KeyedAnswer, RecordError};
 use super::scan::scan;
 use crate::model::{Micros, SensorId, TimeRange};
 
+/// A disk that was full has room again where it takes so many bytes.
+const ROOM_BYTES: usize = 64 << 10;
+
 /// Told of each keyed answer that a log holds: its record's sequence, when it
 /// was received, the answer.
 pub type FoundKeyed<'a> = &'a mut dyn FnMut(u64, Micros, Box<KeyedAnswer>);
@@ -303,6 +306,29 @@ impl Log {
         self.next_seq += count;
         self.current.end_seq = self.next_seq;
         Ok(first)
+    }
+
+    /// Whether the disk has room for a group again: bytes are written and taken
+    /// back.
+    pub fn has_room(&mut self) -> bool {
+        let is_full = self.current.bytes >= self.segment_bytes_max;
+        if self.poisoned.is_some() || (is_full && self.roll().is_err()) {
+            return false;
+        }
+        match self.file.append(&[0; ROOM_BYTES]) {
+            Ok(()) => match self.file.cut(self.current.bytes) {
+                Ok(()) => true,
+                Err(error) => {
+                    self.poison(&error);
+                    false
+                }
+            },
+            Err(error) => {
+                // Poisons where it is not for want of room.
+                self.undo_append(&error);
+                false
+            }
+        }
     }
 
     /// Takes back a write that did not go through: what reached the file is cut,

@@ -60,6 +60,9 @@ impl LogReader {
     /// Goes to `seq`. What was read from memory in between may be released, so
     /// the segment is looked up again.
     fn seek(&mut self, seq: u64) -> io::Result<()> {
+        if self.position.is_some() && self.skip_to(seq) {
+            return Ok(());
+        }
         self.group.clear();
         let start = self.segment_of(seq)?;
         let is_ahead = self
@@ -70,6 +73,20 @@ impl LogReader {
             self.position = Some(start);
         }
         Ok(())
+    }
+
+    /// Goes to `seq` in the group that was read last; whether it is in it. An
+    /// applier that takes every other record from memory would else have the
+    /// segment read from its start again for each of them.
+    fn skip_to(&mut self, seq: u64) -> bool {
+        let skipped = seq
+            .checked_sub(self.next_seq)
+            .and_then(|skipped| usize::try_from(skipped).ok())
+            .filter(|skipped| *skipped < self.group.len());
+        if let Some(skipped) = skipped {
+            self.group.drain(..skipped);
+        }
+        skipped.is_some()
     }
 
     /// Loads the group that holds `seq` or the next one before it.

@@ -1,9 +1,10 @@
 //! The writer thread and its handle: what arrives during one sync is the next
 //! group.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -11,7 +12,9 @@ use super::commit::{Answer, Append, Extent, GroupCommit};
 use super::disk::Disk;
 use super::frame::{GROUP_HEADER_BYTES, RECORD_HEADER_BYTES};
 use super::tail::Tail;
-use super::{AppendError, KeyedAnswer, LogError, Record, Recovered, Reservation, Space, SpaceFull};
+use super::{
+    AppendError, KeyedAnswer, LogError, Outlook, Record, Recovered, Reservation, Space, SpaceFull,
+};
 use crate::config::JournalSettings;
 use crate::metrics::Ledger;
 use crate::model::Micros;
@@ -33,6 +36,9 @@ const QUEUE_REQUESTS_MAX: usize = 4096;
 pub enum JournalState {
     /// It takes writes.
     Writing,
+    /// Its disk has no room: it takes writes again once there is some. The
+    /// reason.
+    NoRoom(String),
     /// A sync failed: it takes none until a restart. The reason.
     Poisoned(String),
 }
@@ -76,6 +82,7 @@ pub struct Journal {
     tail: Arc<Tail>,
     state: watch::Receiver<JournalState>,
     extent: Arc<Extent>,
+    outlook: Arc<Mutex<Outlook>>,
 }
 
 /// The writer thread; it ends when every handle is dropped or after
@@ -134,6 +141,7 @@ impl Journal {
             tail,
             state,
             extent,
+            outlook: Arc::default(),
         };
         Ok((journal, recovered, WriterThread(thread)))
     }
@@ -227,6 +235,29 @@ impl Journal {
     #[must_use]
     pub fn space(&self) -> &Space {
         &self.space
+    }
+
+    /// Notes how full it is at `elapsed`; to be called every second or so.
+    pub fn note_fill(&self, elapsed: Duration) {
+        self.outlook().note(elapsed, self.space.used());
+    }
+
+    /// Net growth in bytes per second over the last minute.
+    #[must_use]
+    pub fn growth(&self) -> f64 {
+        self.outlook().growth()
+    }
+
+    /// Seconds until it is at its bound if it goes on to grow as in the last
+    /// minute; `None` while it does not grow.
+    #[must_use]
+    pub fn full_in(&self) -> Option<f64> {
+        let (used, bytes_max) = (self.space.used(), self.space.bytes_max());
+        self.outlook().full_in(used, bytes_max)
+    }
+
+    fn outlook(&self) -> MutexGuard<'_, Outlook> {
+        self.outlook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Requests that wait for the writer.

@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::journal::disk::create_dir_durably;
+
 /// Name of the embedded store's directory.
 pub(super) const STORE_DIR: &str = "store";
 
@@ -34,7 +36,7 @@ pub enum DataDirError {
 }
 
 impl DataDir {
-    /// Creates and locks `path`.
+    /// Creates `path` so that a power cut leaves it there, and locks it.
     ///
     /// # Errors
     /// [`DataDirError`].
@@ -43,7 +45,7 @@ impl DataDir {
             path: path.to_owned(),
             source,
         };
-        std::fs::create_dir_all(path).map_err(failed)?;
+        create_dir_durably(path).map_err(failed)?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -70,6 +72,12 @@ impl DataDir {
     #[must_use]
     pub fn keys(&self) -> PathBuf {
         self.path.join("keys")
+    }
+
+    /// Where refused items are kept.
+    #[must_use]
+    pub fn quarantine(&self) -> PathBuf {
+        self.path.join("quarantine")
     }
 
     /// Where the embedded store lies.

@@ -18,4 +18,6 @@ mod udp;
 pub use data_dir::{DataDir, DataDirError};
 pub use run::{ServiceError, serve};
 pub use signal::stop_signal;
-pub use stores::{NoStore, check_there_is_a_store, open_store};
+pub use stores::{
+    NoStore, OpenedPlace, PlaceOpenError, check_there_is_a_store, open_place, open_store,
+};

@@ -23,8 +23,16 @@ const ADDRESS: &str = "127.0.0.1:8080";
 const UDP: &str = "/dev/udp/127.0.0.1/8094";
 
 /// Commands that are not run here, and why.
-const NOT_RUN: [(&str, &str); 2] = [
+const NOT_RUN: [(&str, &str); 4] = [
     ("cargo test", "it would run this test again"),
+    (
+        "cargo run --profile simulation",
+        "builds for minutes; .ci/run runs it",
+    ),
+    (
+        "HOURGLASS_TEST_PRIMARY_KILLS",
+        "a long form of tests that run here in their short one",
+    ),
     (
         "docker compose",
         "needs Docker; .ci/check_compose.py checks the file",

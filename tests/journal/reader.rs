@@ -1,11 +1,13 @@
 //! Reading back: from anywhere, across segments, never skipping.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use hourglass::journal::LogReader;
+use hourglass::journal::disk::{Disk, DiskFile};
+use hourglass::journal::{Log, LogReader, Space};
 
-use super::builders::{assert_holds, fill, open, record};
+use super::builders::{BYTES_MAX, append, assert_holds, fill, open, record};
 use crate::support::sim_disk::SimDisk;
 
 fn reader(disk: &SimDisk, from: u64) -> LogReader {
@@ -116,4 +118,67 @@ fn a_damaged_record_is_an_error_each_time_it_is_asked_for() {
         );
     }
     assert_eq!(reader.read(after).unwrap(), record(after));
+}
+
+/// A disk that counts the bytes read from it.
+#[derive(Debug)]
+struct Counting {
+    disk: SimDisk,
+    read: AtomicU64,
+}
+
+impl Disk for Counting {
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.create(name)
+    }
+    fn reopen(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.reopen(name)
+    }
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.disk.list()
+    }
+    fn read_at(&self, name: &str, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        let read = self.disk.read_at(name, offset, bytes)?;
+        self.read.fetch_add(read.len() as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+    fn len(&self, name: &str) -> io::Result<u64> {
+        self.disk.len(name)
+    }
+    fn truncate(&self, name: &str, len: u64) -> io::Result<()> {
+        self.disk.truncate(name, len)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.disk.remove(name)
+    }
+    fn sync_names(&self) -> io::Result<()> {
+        self.disk.sync_names()
+    }
+}
+
+/// A full tail takes a record whenever the applier took one, so what lies
+/// between is on disk only: now one from memory, now one from disk.
+#[test]
+fn a_backlog_of_which_memory_has_every_other_record_is_read_once() {
+    let disk = SimDisk::default();
+    let space = Space::new(BYTES_MAX);
+    let (mut log, _) = Log::open(Arc::new(disk.clone()), space, BYTES_MAX / 2).unwrap();
+    let (groups, group) = (100, 8);
+    for number in 0..groups {
+        append(&mut log, 1 + number * group..1 + (number + 1) * group).unwrap();
+    }
+    let bytes: usize = disk.names().iter().map(|name| disk.bytes(name).len()).sum();
+    for every in [2, 3, 7, 11] {
+        let counting = Arc::new(Counting {
+            disk: disk.clone(),
+            read: AtomicU64::new(0),
+        });
+        let mut reader = LogReader::new(counting.clone(), 1);
+        for seq in (1..=groups * group).step_by(every) {
+            assert_eq!(reader.read(seq).unwrap(), record(seq));
+        }
+        // The heads of groups are read twice.
+        let read = counting.read.load(Ordering::Relaxed);
+        assert!(read < 2 * bytes as u64, "{read} of {bytes}, every {every}");
+    }
 }

@@ -70,7 +70,26 @@ async fn a_full_disk_refuses_a_group_and_takes_the_next() {
         JournalError::Append(AppendError::NoRoom(_))
     ));
     assert_eq!(running.journal.space().used(), used);
+    assert!(matches!(running.journal.state(), JournalState::NoRoom(_)));
+    assert_eq!(append(&running.journal, 2).await.unwrap(), 2);
     assert_eq!(running.journal.state(), JournalState::Writing);
+    running.stop().await;
+}
+
+/// Who is told of a full disk may send nothing more.
+#[tokio::test]
+async fn a_full_disk_that_has_room_again_is_found_out_without_an_append() {
+    let disk = SimDisk::default();
+    let running = Running::start(&disk, 1 << 20);
+    append(&running.journal, 1).await.unwrap();
+    disk.fail_next(Fault::NoRoom { kept: 9 });
+    disk.fail_next(Fault::NoRoom { kept: 9 });
+    append(&running.journal, 2).await.unwrap_err();
+    let (name, sound) = (disk.names()[0].clone(), disk.bytes(&disk.names()[0]));
+    running.journal.release(1).await;
+    running.journal.release(1).await;
+    until(|| running.journal.state() == JournalState::Writing).await;
+    assert_eq!(disk.bytes(&name), sound, "what was tried is taken back");
     assert_eq!(append(&running.journal, 2).await.unwrap(), 2);
     running.stop().await;
 }

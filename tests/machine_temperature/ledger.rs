@@ -7,21 +7,21 @@ use crate::support::hourglass::Hourglass;
 
 /// The terms of both equations since the process started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Ledger {
-    pub(super) received: u64,
-    pub(super) accepted: u64,
-    pub(super) rejected: u64,
-    pub(super) refused: u64,
-    pub(super) values_accepted: u64,
-    pub(super) values_recovered: u64,
-    pub(super) values_stored: u64,
-    pub(super) values_duplicate: u64,
-    pub(super) values_conflict: u64,
-    pub(super) values_pending: u64,
+pub(crate) struct Ledger {
+    pub(crate) received: u64,
+    pub(crate) accepted: u64,
+    pub(crate) rejected: u64,
+    pub(crate) refused: u64,
+    pub(crate) values_accepted: u64,
+    pub(crate) values_recovered: u64,
+    pub(crate) values_stored: u64,
+    pub(crate) values_duplicate: u64,
+    pub(crate) values_conflict: u64,
+    pub(crate) values_pending: u64,
 }
 
 /// The samples of the page, by name with labels as printed.
-pub(super) async fn samples(server: &Hourglass) -> BTreeMap<String, f64> {
+pub(crate) async fn samples(server: &Hourglass) -> BTreeMap<String, f64> {
     server.samples().await
 }
 
@@ -45,7 +45,7 @@ impl Ledger {
     }
 
     /// Checks both equations.
-    pub(super) fn assert_balanced(&self) {
+    pub(crate) fn assert_balanced(&self) {
         let items = self.accepted + self.rejected + self.refused;
         assert_eq!(self.received, items, "{self:?}");
         let came = self.values_accepted + self.values_recovered;
@@ -57,7 +57,7 @@ impl Ledger {
 
 /// The ledger once all requests are answered, all that was accepted is in the
 /// store and nothing is under way. It balances.
-pub(super) async fn at_rest(server: &Hourglass) -> Ledger {
+pub(crate) async fn at_rest(server: &Hourglass) -> Ledger {
     let at_rest = async || {
         let samples = samples(server).await;
         let busy = [

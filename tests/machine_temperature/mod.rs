@@ -14,7 +14,7 @@ mod datagrams;
 mod documents;
 mod embedded;
 mod kills;
-mod ledger;
+pub(crate) mod ledger;
 mod lines;
 mod metrics_page;
 mod mid_flight;

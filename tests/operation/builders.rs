@@ -9,17 +9,17 @@ use crate::support::hourglass::Hourglass;
 
 /// The hour of all readings of these tests; closed long ago, so that it is due
 /// at once.
-pub(super) const HOUR: &str = "2026-05-01T10:00:00Z";
+pub(crate) const HOUR: &str = "2026-05-01T10:00:00Z";
 
 /// Readings of `sensor` at the given seconds of [`HOUR`].
-pub(super) fn readings(sensor: &str, seconds: std::ops::Range<u32>) -> Value {
+pub(crate) fn readings(sensor: &str, seconds: std::ops::Range<u32>) -> Value {
     let at = |s: u32| format!("2026-05-01T10:{:02}:{:02}Z", s / 60, s % 60);
     let reading = |s: u32| json!({ "sensorId": sensor, "ts": at(s), "temp": f64::from(s) / 8.0 });
     seconds.map(reading).collect()
 }
 
 /// Posts readings that must be accepted.
-pub(super) async fn post(hourglass: &Hourglass, sensor: &str, seconds: std::ops::Range<u32>) {
+pub(crate) async fn post(hourglass: &Hourglass, sensor: &str, seconds: std::ops::Range<u32>) {
     let (status, answer) = hourglass.post(&readings(sensor, seconds.clone())).await;
     assert_eq!(
         (status, &answer["accepted"]),
@@ -29,7 +29,7 @@ pub(super) async fn post(hourglass: &Hourglass, sensor: &str, seconds: std::ops:
 }
 
 /// The hourly answer of [`HOUR`].
-pub(super) async fn hourly(hourglass: &Hourglass, sensor: &str) -> Value {
+pub(crate) async fn hourly(hourglass: &Hourglass, sensor: &str) -> Value {
     let path = format!("/v1/sensors/{sensor}/hourly?from={HOUR}&to=2026-05-01T11:00:00Z");
     let (status, answer) = hourglass.get(&path).await;
     assert_eq!(status, 200, "{answer}");
@@ -37,18 +37,18 @@ pub(super) async fn hourly(hourglass: &Hourglass, sensor: &str) -> Value {
 }
 
 /// Readings of the sensor, by the hourly answer.
-pub(super) async fn count(hourglass: &Hourglass, sensor: &str) -> u64 {
+pub(crate) async fn count(hourglass: &Hourglass, sensor: &str) -> u64 {
     let answer = hourly(hourglass, sensor).await;
     answer["hours"][0]["count"].as_u64().unwrap_or(0)
 }
 
 /// Waits until what a start found in the journal is in every query.
-pub(super) async fn until_recovered(hourglass: &Hourglass) {
+pub(crate) async fn until_recovered(hourglass: &Hourglass) {
     until(|| async { hourglass.metric("hourglass_applier_lag_records").await == 0.0 }).await;
 }
 
 /// Asks until the answer does; at most a minute.
-pub(super) async fn until<F: Future<Output = bool>>(ask: impl Fn() -> F) {
+pub(crate) async fn until<F: Future<Output = bool>>(ask: impl Fn() -> F) {
     let asking = async {
         let mut pause = tokio::time::interval(Duration::from_millis(20));
         loop {
@@ -63,12 +63,12 @@ pub(super) async fn until<F: Future<Output = bool>>(ask: impl Fn() -> F) {
 }
 
 /// Waits until the store holds everything.
-pub(super) async fn until_stored(hourglass: &Hourglass) {
+pub(crate) async fn until_stored(hourglass: &Hourglass) {
     until(|| async { hourglass.metric("hourglass_values_pending").await == 0.0 }).await;
 }
 
 /// Runs a command to its end: exit code, standard output, standard error.
-pub(super) fn run(command: &mut Command) -> (Option<i32>, String, String) {
+pub(crate) fn run(command: &mut Command) -> (Option<i32>, String, String) {
     let Output {
         status,
         stdout,
@@ -82,6 +82,6 @@ pub(super) fn run(command: &mut Command) -> (Option<i32>, String, String) {
 }
 
 /// Whether a line of the log contains `part`.
-pub(super) fn says(log: &[String], part: &str) -> bool {
+pub(crate) fn says(log: &[String], part: &str) -> bool {
     log.iter().any(|line| line.contains(part))
 }

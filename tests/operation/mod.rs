@@ -3,7 +3,7 @@
 
 mod away;
 mod bad_bucket;
-mod builders;
+pub(crate) mod builders;
 mod damage;
 mod door;
 mod full;

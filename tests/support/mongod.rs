@@ -129,6 +129,8 @@ async fn shared_server() -> String {
 /// one start to the next.
 pub(crate) struct Mongod {
     port: u16,
+    /// Where clients find it: itself, or a proxy in front of it.
+    host: String,
     data: TempDir,
     /// Whether it is a replica set of one; else it stands alone.
     replicated: bool,
@@ -146,8 +148,10 @@ impl Mongod {
             .tempdir()
             .unwrap();
         fs::create_dir(data.path().join("db")).unwrap();
+        let port = listener.local_addr().unwrap().port();
         Self {
-            port: listener.local_addr().unwrap().port(),
+            port,
+            host: format!("127.0.0.1:{port}"),
             data,
             replicated: true,
             initiated: false,
@@ -162,6 +166,17 @@ impl Mongod {
         server
     }
 
+    /// The same where clients find it at `host`, which leads to its address.
+    pub(crate) fn behind(mut self, host: String) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// `host:port` of the server itself.
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// Connection string without a database.
     pub(crate) fn uri(&self) -> String {
         let options = if self.replicated {
@@ -169,7 +184,7 @@ impl Mongod {
         } else {
             ""
         };
-        format!("mongodb://127.0.0.1:{}/{options}", self.port)
+        format!("mongodb://{}/{options}", self.host)
     }
 
     /// Connection string with a database.
@@ -180,6 +195,11 @@ impl Mongod {
     /// Starts the server and waits until it is primary.
     pub(crate) async fn start(&mut self) {
         self.start_removing(None).await;
+    }
+
+    /// Whether it was started and not killed.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.is_some()
     }
 
     /// Kills the server as `kill -9` does.
@@ -230,8 +250,22 @@ impl Mongod {
     }
 
     async fn start_removing(&mut self, folder: Option<&Path>) {
+        self.spawn(folder);
+        if let Err(reason) = self.become_primary().await {
+            panic!(
+                "mongod did not become primary: {reason}; its log ends:\n{}",
+                log_end(&self.log())
+            );
+        }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.data.path().join("mongod.log")
+    }
+
+    /// Starts the server and waits for nothing.
+    pub(crate) fn spawn(&mut self, folder: Option<&Path>) {
         let data = self.data.path();
-        let log = data.join("mongod.log");
         let supervisor = Command::new("python3")
             .args(["-c", SUPERVISOR])
             .arg(folder.unwrap_or(Path::new("")))
@@ -243,8 +277,8 @@ impl Mongod {
             .arg("--pidfilepath")
             .arg(data.join("pid"))
             .arg("--logpath")
-            .arg(&log)
-            .args(["--wiredTigerCacheSizeGB", "0.5"])
+            .arg(self.log())
+            .args(["--wiredTigerCacheSizeGB", "0.5", "--oplogSize", "200"])
             .args(
                 self.replicated
                     .then_some(["--replSet", "rs0"])
@@ -255,22 +289,15 @@ impl Mongod {
             .spawn()
             .expect("python3 runs; it ends mongod with the tests");
         self.running = Some(supervisor);
-        if let Err(reason) = self.become_primary().await {
-            panic!(
-                "mongod did not become primary: {reason}; its log ends:\n{}",
-                log_end(&log)
-            );
-        }
     }
 
     async fn become_primary(&mut self) -> Result<(), String> {
         let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true", self.port);
         let admin = client(&uri).await.database("admin");
         if self.replicated && !self.initiated {
-            let member = format!("127.0.0.1:{}", self.port);
             let config = doc! {
                 "_id": "rs0",
-                "members": [{ "_id": 0, "host": member }],
+                "members": [{ "_id": 0, "host": &self.host }],
                 "settings": { "electionTimeoutMillis": 1000 },
             };
             admin

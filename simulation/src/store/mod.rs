@@ -183,7 +183,8 @@ impl Store for SimStore {
         }
         if trouble == Some(Trouble::Twice) {
             let mut state = self.lock();
-            for write in writes {
+            let tries = writes.iter().zip(&outcomes);
+            for (write, _) in tries.filter(|(_, outcome)| outcome.is_none()) {
                 state.put(write, knows_own);
             }
         }

@@ -47,6 +47,7 @@ pub(super) async fn health(State(state): State<ApiState>) -> Response {
     let message = match journal {
         "writing" => "readings are taken",
         "full" => "no readings are taken: the journal is full until the store takes some",
+        "disk_full" => "no readings are taken: the disk of the journal is full",
         "recovering" => "no readings are queryable yet: the journal is being read",
         "stopping" => "no readings are taken: the process stops",
         _ => "no readings are taken: the journal cannot be written until a restart",

@@ -10,9 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::{Admitted, Ingest};
 use super::{DatagramBatch, Refusals};
-use crate::decode::TimeUnit;
+use crate::decode::{DecodedDatagrams, TimeUnit};
+use crate::ingest::refused;
 use crate::journal::{Answer, AppendError, JournalError, JournalState, Record, Reservation};
 use crate::metrics::UdpDrop;
+use crate::model::Micros;
 use crate::receive::{Block, BlockQueue, Most, give_way};
 
 /// What is decoded into one batch at most. Whoever posts over HTTP waits for the
@@ -155,7 +157,7 @@ impl Worker {
         if accepted == 0 {
             if at == Try::First {
                 self.ingest.count(&all.decoded);
-                self.refusals.note(&all, &blocks, Instant::now());
+                self.note(&all, &blocks, received_at);
             }
             return ledger.udp().decode(all.datagrams, all.empty);
         }
@@ -185,7 +187,7 @@ impl Worker {
         match self.runtime.block_on(queued) {
             Ok(answer) => {
                 if at == Try::First {
-                    self.refusals.note(&all, &blocks, Instant::now());
+                    self.note(&all, &blocks, received_at);
                 }
                 self.under_way.push_back(UnderWay {
                     blocks,
@@ -202,11 +204,37 @@ impl Worker {
         }
     }
 
+    /// Keeps and tells what was refused.
+    fn note(&mut self, all: &DecodedDatagrams, blocks: &[Block], received_at: Micros) {
+        self.refusals.note(all, blocks, Instant::now());
+        let quarantine = &self.ingest.quarantine;
+        if all.faulty == 0 || !quarantine.is_on() {
+            return;
+        }
+        let of_block = |block: &Block, place: usize| {
+            let bytes = block.datagrams().nth(place)?;
+            Some((bytes.to_owned(), block.source(place)))
+        };
+        let datagram = |mut place: usize| {
+            for block in blocks {
+                if place < block.len() {
+                    return of_block(block, place);
+                }
+                place -= block.len();
+            }
+            None
+        };
+        let refused = refused::of_datagrams(all, datagram, received_at);
+        let total = all.decoded.rejections.total();
+        quarantine.lose(total - refused.len() as u64);
+        quarantine.keep(refused);
+    }
+
     /// Why nothing can be taken now, nor later.
     fn refusal(&self) -> Option<UdpDrop> {
         if self.queue.is_abandoned() {
             Some(UdpDrop::Stopping)
-        } else if self.ingest.journal.state() != JournalState::Writing {
+        } else if matches!(self.ingest.journal.state(), JournalState::Poisoned(_)) {
             Some(UdpDrop::JournalFailed)
         } else {
             None

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use fjall::config::BlockSizePolicy;
 use fjall::{Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Snapshot};
 
-use super::EmbeddedSettings;
 use super::errors::{library, unavailable};
+use super::{EmbeddedSettings, creation};
 use crate::store::StoreError;
 
 /// Chunks are read in a row, so larger blocks than the default 4 KiB save
@@ -54,7 +54,17 @@ pub(super) struct Writer<'a> {
 }
 
 impl Database {
+    /// Opens the database in `dir`, or makes it there.
     pub(super) fn open(dir: &Path, settings: EmbeddedSettings) -> Result<Self, StoreError> {
+        creation::make_where_absent(dir, |dir| Self::open_at(dir, settings).map(drop))?;
+        let database = Self::open_at(dir, settings)?;
+        // In a store of an older version a key space may have been made just now.
+        creation::sync_key_spaces(dir)?;
+        database.build_index()?;
+        Ok(database)
+    }
+
+    fn open_at(dir: &Path, settings: EmbeddedSettings) -> Result<Self, StoreError> {
         let memtable_bytes = settings
             .memtable_bytes
             .max(EmbeddedSettings::MEMTABLE_BYTES_MIN);
@@ -67,8 +77,8 @@ impl Database {
         let keyspace = |name, options: KeyspaceCreateOptions| {
             inner.keyspace(name, || options).map_err(library)
         };
-        let registry =
-            || KeyspaceCreateOptions::default().max_memtable_size(REGISTRY_MEMTABLE_BYTES);
+        let registry_bytes = REGISTRY_MEMTABLE_BYTES.min(memtable_bytes);
+        let registry = || KeyspaceCreateOptions::default().max_memtable_size(registry_bytes);
         let database = Self {
             dir: dir.to_owned(),
             chunks: keyspace(
@@ -84,7 +94,6 @@ impl Database {
             writer: Mutex::new(()),
             failure: OnceLock::new(),
         };
-        database.build_index()?;
         Ok(database)
     }
 

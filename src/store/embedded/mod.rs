@@ -28,6 +28,7 @@
 
 mod bytes;
 mod chunk;
+mod creation;
 mod damage;
 mod database;
 mod drops;

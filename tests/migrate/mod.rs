@@ -1,0 +1,5 @@
+//! `hourglass migrate`, the real binary on real stores.
+
+mod dropped;
+mod kills;
+mod there_and_back;

@@ -7,6 +7,7 @@
 //! back. What the failed write left is cut by the library, or whole, and then
 //! synced before anybody sees it; the fence of the next try tells which.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -22,6 +23,12 @@ use crate::store::StoreError;
 /// How long the files of a closed database may take to be closed.
 const CLOSED_WITHIN: Duration = Duration::from_secs(5);
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
+
+/// The process's descriptors as links to their files, and what they are open for.
+const OPEN_FILES: &str = "/proc/self/fd";
+const OPEN_FILES_INFO: &str = "/proc/self/fdinfo";
+/// `O_WRONLY` and `O_RDWR`.
+const WRITABLE: u32 = 3;
 
 /// All of it blocks.
 pub(super) struct Slot {
@@ -145,7 +152,7 @@ fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Waits until the closed database has no file open.
+/// Waits until the closed database has no file open that it may write.
 ///
 /// The library's threads are past their work when it is closed, and may yet hold
 /// its log, whose buffer has what a failed write left and is written when the last
@@ -167,14 +174,31 @@ fn wait_until_closed(dir: &Path, within: Duration) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether this process has files below `dir` open. `false` where the system does
-/// not tell (it is Linux that does): then the wait is what cannot be had.
+/// Whether this process has files below `dir` open for writing. `false` where the
+/// system does not tell (it is Linux that does): then the wait is what cannot be
+/// had.
 fn has_open_files(dir: &Path) -> bool {
-    let (Ok(dir), Ok(files)) = (dir.canonicalize(), fs::read_dir("/proc/self/fd")) else {
+    let (Ok(dir), Ok(files)) = (dir.canonicalize(), fs::read_dir(OPEN_FILES)) else {
         return false;
     };
-    let is_below = |file: PathBuf| fs::read_link(file).is_ok_and(|to| to.starts_with(&dir));
-    files.flatten().any(|file| is_below(file.path()))
+    let is_below = |file: &fs::DirEntry| {
+        fs::read_link(file.path()).is_ok_and(|target| target.starts_with(&dir))
+    };
+    files
+        .flatten()
+        .any(|file| is_below(&file) && may_be_written(&file.file_name()))
+}
+
+/// Whether the descriptor `number` is open for writing; true where that is not
+/// known.
+fn may_be_written(number: &OsStr) -> bool {
+    let Ok(told) = fs::read_to_string(Path::new(OPEN_FILES_INFO).join(number)) else {
+        return true;
+    };
+    let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags
+        .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
+        .is_none_or(|flags| flags & WRITABLE != 0)
 }
 
 /// The database itself, for tests that look into it.
@@ -217,6 +241,12 @@ mod tests {
         assert!(has_open_files(dir.path()), "removed and still open");
         drop(file);
         assert!(!has_open_files(dir.path()));
+        let path = dir.path().join("0.jnl");
+        fs::write(&path, b"").unwrap();
+        let _read = File::open(&path).unwrap();
+        assert!(!has_open_files(dir.path()), "only read");
+        let _appended = File::options().append(true).open(&path).unwrap();
+        assert!(has_open_files(dir.path()));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod damage;
 mod door;
 mod full;
 mod lock;
+mod no_room;
 mod stop;
 mod verify;
 mod verify_records;

@@ -6,6 +6,7 @@
 
 mod embedded;
 mod mongodb;
+mod no_room;
 mod suite;
 
 use std::sync::Arc;

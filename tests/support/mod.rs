@@ -12,6 +12,7 @@ pub(crate) mod replica_set;
 pub(crate) mod script;
 pub(crate) mod seed;
 pub(crate) mod site;
+pub(crate) mod small_disk;
 pub(crate) mod until;
 
 pub(crate) use simulation::{disk as sim_disk, gate};

@@ -1,6 +1,6 @@
 //! The key spaces, the writer's lock and the state after a failed sync.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use fjall::config::BlockSizePolicy;
@@ -19,6 +19,7 @@ const REGISTRY_MEMTABLE_BYTES: u64 = 1024 * 1024;
 
 /// The open database. All of it blocks; no method is for an async task.
 pub(super) struct Database {
+    dir: PathBuf,
     inner: fjall::Database,
     /// (sensor, hour, sequence) -> elements.
     pub(super) chunks: Keyspace,
@@ -36,7 +37,14 @@ pub(super) struct Database {
     writer: Mutex<()>,
     /// Set once by a failed commit: what is on disk is unknown from then on,
     /// and a later sync that succeeds proves nothing.
-    failure: OnceLock<String>,
+    failure: OnceLock<Failure>,
+}
+
+/// Why no writes are taken.
+struct Failure {
+    reason: String,
+    /// Whether opening it again, once there is room, is sound and may help.
+    opening_helps: bool,
 }
 
 /// The right to write, one at a time.
@@ -72,6 +80,7 @@ impl Database {
         let registry_bytes = REGISTRY_MEMTABLE_BYTES.min(memtable_bytes);
         let registry = || KeyspaceCreateOptions::default().max_memtable_size(registry_bytes);
         let database = Self {
+            dir: dir.to_owned(),
             chunks: keyspace(
                 "chunks",
                 options().data_block_size_policy(BlockSizePolicy::all(CHUNK_BLOCK_BYTES)),
@@ -96,7 +105,7 @@ impl Database {
     /// Waits for the right to write.
     pub(super) fn writer(&self) -> Result<Writer<'_>, StoreError> {
         let Ok(lock) = self.writer.lock() else {
-            return Err(self.poison("a write panicked".to_owned()));
+            return Err(self.poison("a write panicked".to_owned(), false));
         };
         self.check()?;
         Ok(Writer {
@@ -112,17 +121,53 @@ impl Database {
             .map_or(Ok(()), |first| Err(stopped(first)))
     }
 
+    /// Whether it takes no writes until it is opened again, which is sound.
+    pub(super) fn is_to_be_opened_again(&self) -> bool {
+        self.failure.get().is_some_and(|first| first.opening_helps)
+    }
+
+    /// Makes durable what an open has read back from the library's journals.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        self.inner.persist(PersistMode::SyncAll).map_err(library)
+    }
+
     /// Refuses every write from now on.
-    fn poison(&self, reason: String) -> StoreError {
-        stopped(self.failure.get_or_init(|| reason))
+    fn poison(&self, reason: String, opening_helps: bool) -> StoreError {
+        stopped(self.failure.get_or_init(|| Failure {
+            reason,
+            opening_helps,
+        }))
     }
 }
 
-fn stopped(first: &str) -> StoreError {
+fn stopped(first: &Failure) -> StoreError {
+    let reason = &first.reason;
+    if first.opening_helps {
+        return unavailable(format_args!(
+            "there was no room for a write ({reason}); it goes on by itself once there is some"
+        ));
+    }
     unavailable(format_args!(
-        "it takes no writes since one failed on its way to disk ({first}); \
+        "it takes no writes since one failed on its way to disk ({reason}); \
          look at the disk, then restart hourglass: the journal has what is missing"
     ))
+}
+
+/// Whether a commit failed in a way that opening the database again makes good:
+/// for lack of room. The library's own threads, which write its tables, leave word
+/// that one of them failed and not why; a table that found no room stays as far
+/// as it got, so there is none now. A failed sync is nothing that may be tried
+/// again, theirs neither.
+fn opening_helps(error: &fjall::Error, dir: &Path) -> bool {
+    match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => {
+            super::room::is_lack(error)
+        }
+        fjall::Error::Poisoned => {
+            super::room::look(dir).is_err_and(|error| super::room::is_lack(&error))
+        }
+        _ => false,
+    }
 }
 
 impl Writer<'_> {
@@ -137,9 +182,10 @@ impl Writer<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        batch
-            .commit()
-            .map_err(|error| self.database.poison(error.to_string()))
+        batch.commit().map_err(|error| {
+            let helps = opening_helps(&error, &self.database.dir);
+            self.database.poison(error.to_string(), helps)
+        })
     }
 }
 
@@ -152,13 +198,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let database = Database::open(dir.path(), EmbeddedSettings::default()).unwrap();
         assert!(database.writer().is_ok());
-        database.poison("no space left".to_owned());
-        database.poison("something later".to_owned());
+        database.poison("an i/o error".to_owned(), false);
+        database.poison("no space left".to_owned(), true);
         let Err(StoreError::Unavailable { reason, .. }) = database.writer().map(|_| ()) else {
             panic!("a poisoned database gave the right to write");
         };
-        assert!(reason.contains("no space left") && reason.contains("restart hourglass"));
-        assert!(database.check().is_err());
+        assert!(reason.contains("an i/o error") && reason.contains("restart hourglass"));
+        assert!(database.check().is_err() && !database.is_to_be_opened_again());
     }
 
     #[test]

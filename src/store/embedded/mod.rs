@@ -16,7 +16,8 @@
 //! the batch is written and synced under one lock, and only then can a reader
 //! see it. So what is answered [`Stored`](super::WriteOutcome::Stored), and what
 //! is read, is durable. After a write that failed on its way to disk the store
-//! takes no more writes until it is opened again.
+//! takes no more writes until it is opened again: by itself once there is room
+//! where there was none (`slot`), else by a restart.
 //!
 //! **A read** takes one snapshot, so the computed fields are those of the
 //! chunks it sees. Small chunks of an hour are merged by the write that makes
@@ -42,12 +43,14 @@ mod keys;
 mod pages;
 mod read;
 mod recent_record;
+mod room;
 mod round;
 mod sensor_record;
 mod sensors;
 mod settings;
 mod site_record;
 mod sites;
+mod slot;
 mod write;
 
 pub use settings::EmbeddedSettings;
@@ -69,6 +72,7 @@ use super::{
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
 use database::Database;
+use slot::Slot;
 
 /// Name of the store in errors.
 const NAME: &str = "embedded";
@@ -76,7 +80,7 @@ const NAME: &str = "embedded";
 /// The embedded store. Cheap to clone; the last clone closes it.
 #[derive(Clone)]
 pub struct EmbeddedStore {
-    database: Arc<Database>,
+    slot: Arc<Slot>,
     dir: PathBuf,
 }
 
@@ -90,26 +94,33 @@ impl EmbeddedStore {
     /// [`StoreError::Unavailable`] where the file system says no.
     pub fn open(dir: &Path, settings: EmbeddedSettings) -> Result<Self, StoreError> {
         Ok(Self {
-            database: Arc::new(Database::open(dir, settings)?),
+            slot: Arc::new(Slot::open(dir, settings)?),
             dir: dir.to_owned(),
         })
     }
 
-    async fn run<T: Send + 'static>(
+    async fn read<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        run_blocking(&self.database, call).await
+        let slot = Arc::clone(&self.slot);
+        run_blocking(move || slot.read(call)).await
+    }
+
+    async fn change<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Database) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let slot = Arc::clone(&self.slot);
+        run_blocking(move || slot.write(call)).await
     }
 }
 
 /// Runs a call that blocks where it may.
 async fn run_blocking<T: Send + 'static>(
-    database: &Arc<Database>,
-    call: impl FnOnce(&Database) -> Result<T, StoreError> + Send + 'static,
+    call: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    let database = Arc::clone(database);
-    match tokio::task::spawn_blocking(move || call(&database)).await {
+    match tokio::task::spawn_blocking(call).await {
         Ok(result) => result,
         Err(error) => Err(errors::unavailable(error)),
     }
@@ -135,12 +146,12 @@ impl Store for EmbeddedStore {
 
     async fn write(&self, writes: &[BucketWrite]) -> Result<Vec<WriteOutcome>, StoreError> {
         let writes = writes.to_vec();
-        self.run(move |database| database.write(&writes)).await
+        self.change(move |database| database.write(&writes)).await
     }
 
     async fn load(&self, keys: &[BucketKey]) -> Result<Vec<Option<StoredBucket>>, StoreError> {
         let keys = keys.to_vec();
-        self.run(move |database| database.load(&keys)).await
+        self.read(move |database| database.load(&keys)).await
     }
 
     async fn hours(
@@ -149,7 +160,7 @@ impl Store for EmbeddedStore {
         hours: HourRange,
     ) -> Result<Vec<HourSummary>, StoreError> {
         let sensors = sensors.to_vec();
-        self.run(move |database| database.hours(sensors, hours))
+        self.read(move |database| database.hours(sensors, hours))
             .await
     }
 
@@ -164,22 +175,22 @@ impl Store for EmbeddedStore {
         }
         let (from, to) = keys::hour_range(sensor, hours);
         let range = (Bound::Included(from), Bound::Excluded(to));
-        pages::buckets(Arc::clone(&self.database), range, order)
+        pages::buckets(self.clone(), range, order)
     }
 
     async fn newest(&self, sensors: &[SensorId]) -> Result<Vec<StoredBucket>, StoreError> {
         let sensors = sensors.to_vec();
-        self.run(move |database| database.newest(sensors)).await
+        self.read(move |database| database.newest(sensors)).await
     }
 
     async fn touch(&self, told: &[SensorTold]) -> Result<Vec<WriteOutcome>, StoreError> {
         let told = told.to_vec();
-        self.run(move |database| database.touch(&told)).await
+        self.change(move |database| database.touch(&told)).await
     }
 
     async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
         let ids = sensors.to_vec();
-        self.run(move |database| database.sensors(ids)).await
+        self.read(move |database| database.sensors(ids)).await
     }
 
     async fn find_sensors(
@@ -189,7 +200,7 @@ impl Store for EmbeddedStore {
         limit: usize,
     ) -> Result<Vec<StoredSensor>, StoreError> {
         let (filter, after) = (filter.clone(), after.cloned());
-        self.run(move |database| database.find_sensors(&filter, after.as_ref(), limit))
+        self.read(move |database| database.find_sensors(&filter, after.as_ref(), limit))
             .await
     }
 
@@ -199,18 +210,19 @@ impl Store for EmbeddedStore {
         among: Option<&[SensorId]>,
     ) -> Result<u64, StoreError> {
         let among = among.map(<[SensorId]>::to_vec);
-        self.run(move |database| database.count_silent(since, among))
+        self.read(move |database| database.count_silent(since, among))
             .await
     }
 
     async fn put_sensors(&self, puts: &[SensorPut]) -> Result<Vec<WriteOutcome>, StoreError> {
         let puts = puts.to_vec();
-        self.run(move |database| database.put_sensors(&puts)).await
+        self.change(move |database| database.put_sensors(&puts))
+            .await
     }
 
     async fn site(&self, site: &SiteId) -> Result<Option<StoredSite>, StoreError> {
         let site = site.clone();
-        self.run(move |database| database.site(&database.snapshot(), &site))
+        self.read(move |database| database.site(&database.snapshot(), &site))
             .await
     }
 
@@ -220,13 +232,13 @@ impl Store for EmbeddedStore {
         limit: usize,
     ) -> Result<Vec<StoredSite>, StoreError> {
         let after = after.cloned();
-        self.run(move |database| database.list_sites(after.as_ref(), limit))
+        self.read(move |database| database.list_sites(after.as_ref(), limit))
             .await
     }
 
     async fn put_site(&self, put: &SitePut) -> Result<WriteOutcome, StoreError> {
         let put = put.clone();
-        self.run(move |database| database.put_site(&put)).await
+        self.change(move |database| database.put_site(&put)).await
     }
 
     async fn rewrite_copies(
@@ -235,13 +247,13 @@ impl Store for EmbeddedStore {
         limit: usize,
     ) -> Result<Option<CopiesProgress>, StoreError> {
         let site = site.clone();
-        self.run(move |database| database.rewrite_copies(&site, limit))
+        self.change(move |database| database.rewrite_copies(&site, limit))
             .await
     }
 
     async fn edit(&self, edit: &BucketEdit) -> Result<WriteOutcome, StoreError> {
         let edit = edit.clone();
-        self.run(move |database| database.edit(&edit)).await
+        self.change(move |database| database.edit(&edit)).await
     }
 
     async fn oldest_hours(
@@ -249,24 +261,25 @@ impl Store for EmbeddedStore {
         sensors: &[SensorId],
     ) -> Result<Vec<(SensorId, HourStart)>, StoreError> {
         let sensors = sensors.to_vec();
-        self.run(move |database| database.oldest_hours(sensors))
+        self.read(move |database| database.oldest_hours(sensors))
             .await
     }
 
     async fn drop_hours(&self, ranges: &[SensorHoursRange]) -> Result<u64, StoreError> {
         let ranges = ranges.to_vec();
-        self.run(move |database| database.drop_hours(&ranges)).await
+        self.change(move |database| database.drop_hours(&ranges))
+            .await
     }
 
     async fn drop_readings(&self, ranges: &[SensorHoursRange], by: i64) -> Result<u64, StoreError> {
         let ranges = ranges.to_vec();
-        self.run(move |database| database.drop_readings(&ranges, by))
+        self.change(move |database| database.drop_readings(&ranges, by))
             .await
     }
 
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
         let range = (Bound::Unbounded, Bound::Unbounded);
-        pages::buckets(Arc::clone(&self.database), range, Order::Ascending)
+        pages::buckets(self.clone(), range, Order::Ascending)
     }
 
     async fn repair(
@@ -277,12 +290,12 @@ impl Store for EmbeddedStore {
         computed: &Computed,
     ) -> Result<bool, StoreError> {
         let (key, computed) = (key.clone(), computed.clone());
-        self.run(move |database| database.repair(&key, expected, target, computed))
+        self.change(move |database| database.repair(&key, expected, target, computed))
             .await
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.run(|database| {
+        self.read(|database| {
             database.check()?;
             database.list_sites(None, 1).map(|_| ())
         })

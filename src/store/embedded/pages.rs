@@ -3,17 +3,16 @@
 
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::Arc;
 
 use fjall::Readable;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 
+use super::EmbeddedStore;
 use super::database::Database;
 use super::errors::{corrupt, library};
 use super::hour_record::HourRecord;
 use super::read::bucket;
-use super::run_blocking;
 use crate::model::Order;
 use crate::store::{StoreError, StoredBucket};
 
@@ -37,7 +36,7 @@ struct Page {
 /// The buckets of `range`. A bucket that is damaged is one `Err`, those behind
 /// it follow; any other error ends the stream.
 pub(super) fn buckets(
-    database: Arc<Database>,
+    store: EmbeddedStore,
     range: KeyRange,
     order: Order,
 ) -> BoxStream<'static, Item> {
@@ -46,14 +45,14 @@ pub(super) fn buckets(
         rest: Some(range),
     };
     stream::unfold(first, move |mut page| {
-        let database = Arc::clone(&database);
+        let store = store.clone();
         async move {
             loop {
                 if let Some(item) = page.items.pop_front() {
                     return Some((item, page));
                 }
                 let range = page.rest.take()?;
-                let read = run_blocking(&database, move |db| read_page(db, range, order)).await;
+                let read = store.read(move |db| read_page(db, range, order)).await;
                 page = read.unwrap_or_else(|error| Page {
                     items: VecDeque::from([Err(error)]),
                     rest: None,

@@ -48,13 +48,16 @@ pub(super) fn nth_write(key: &BucketKey, rev: i64, batch: usize) -> BucketWrite 
 
 pub(super) fn fill(store: &EmbeddedStore, key: &BucketKey, writes: i64, batch: usize) {
     for rev in 1..=writes {
-        let outcomes = store.database.write(&[nth_write(key, rev, batch)]).unwrap();
+        let outcomes = store
+            .database()
+            .write(&[nth_write(key, rev, batch)])
+            .unwrap();
         assert!(matches!(outcomes[0], WriteOutcome::Stored), "{outcomes:?}");
     }
 }
 
 pub(super) fn chunk_count(store: &EmbeddedStore, key: &BucketKey) -> usize {
-    store.database.chunks.prefix(bucket_key(key)).count()
+    store.database().chunks.prefix(bucket_key(key)).count()
 }
 
 fn corruption(result: Result<Vec<Option<StoredBucket>>, StoreError>) -> String {
@@ -73,7 +76,7 @@ fn the_sixteenth_small_chunk_is_merged_with_those_before() {
     assert_eq!(chunk_count(&store, &key(1)), 1);
     fill(&store, &key(2), 31, 7);
     assert_eq!(chunk_count(&store, &key(2)), 1);
-    let loaded = store.database.load(&[key(2)]).unwrap();
+    let loaded = store.database().load(&[key(2)]).unwrap();
     assert_eq!(loaded[0].as_ref().unwrap().parts[0].elements.len(), 31 * 7);
 }
 
@@ -82,7 +85,7 @@ fn a_large_merged_chunk_is_left_alone() {
     let Fixture { store, _dir } = fixture();
     fill(&store, &key(0), 31, 600);
     assert_eq!(chunk_count(&store, &key(0)), 16);
-    let loaded = store.database.load(&[key(0)]).unwrap();
+    let loaded = store.database().load(&[key(0)]).unwrap();
     let part = &loaded[0].as_ref().unwrap().parts[0];
     assert_eq!(part.elements.len(), 31 * 600);
     assert!(part.elements.offsets().is_sorted());
@@ -93,9 +96,9 @@ fn i12_a_missing_chunk_is_told() {
     let Fixture { store, _dir } = fixture();
     fill(&store, &key(0), 3, 2);
     let chunk = chunk_key(&bucket_key(&key(0)), 2);
-    store.database.chunks.remove(chunk).unwrap();
+    store.database().chunks.remove(chunk).unwrap();
     assert_eq!(
-        corruption(store.database.load(&[key(0)])),
+        corruption(store.database().load(&[key(0)])),
         "the chunks of `a%7Cb|1970-01-01T00` in the embedded store cannot be read: \
          its hour record counts 3 chunks and 6 elements, there are 2 and 4; \
          restore the store's directory from a backup"
@@ -109,10 +112,16 @@ async fn i12_a_damaged_chunk_is_told_and_hides_no_other_hour() {
         fill(&store, &key(hours), 2, 2);
     }
     let chunk = chunk_key(&bucket_key(&key(1)), 2);
-    let mut bytes = store.database.chunks.get(&chunk).unwrap().unwrap().to_vec();
+    let mut bytes = store
+        .database()
+        .chunks
+        .get(&chunk)
+        .unwrap()
+        .unwrap()
+        .to_vec();
     bytes[5] ^= 1;
-    store.database.chunks.insert(chunk, bytes).unwrap();
-    let text = corruption(store.database.load(&[key(1)]));
+    store.database().chunks.insert(chunk, bytes).unwrap();
+    let text = corruption(store.database().load(&[key(1)]));
     assert!(
         text.starts_with("chunk 2 of 2 of `a%7Cb|1970-01-01T01`"),
         "{text}"
@@ -134,11 +143,14 @@ fn a_damaged_chunk_does_not_stop_appends() {
     let Fixture { store, _dir } = fixture();
     fill(&store, &key(0), 15, 2);
     let chunk = chunk_key(&bucket_key(&key(0)), 3);
-    store.database.chunks.insert(chunk, b"rubbish").unwrap();
-    let outcomes = store.database.write(&[nth_write(&key(0), 16, 2)]).unwrap();
+    store.database().chunks.insert(chunk, b"rubbish").unwrap();
+    let outcomes = store
+        .database()
+        .write(&[nth_write(&key(0), 16, 2)])
+        .unwrap();
     assert!(matches!(outcomes[0], WriteOutcome::Stored));
     assert_eq!(chunk_count(&store, &key(0)), 16);
-    corruption(store.database.load(&[key(0)]));
+    corruption(store.database().load(&[key(0)]));
 }
 
 #[test]
@@ -147,9 +159,13 @@ fn i12_a_damaged_hour_record_fails_its_own_write_only() {
     fill(&store, &key(0), 1, 2);
     fill(&store, &key(1), 1, 2);
     let record = bucket_key(&key(0));
-    store.database.hours.insert(record, b"\x01rubbish").unwrap();
+    store
+        .database()
+        .hours
+        .insert(record, b"\x01rubbish")
+        .unwrap();
     let writes = [nth_write(&key(0), 2, 2), nth_write(&key(1), 2, 2)];
-    let outcomes = store.database.write(&writes).unwrap();
+    let outcomes = store.database().write(&writes).unwrap();
     assert!(matches!(
         outcomes.as_slice(),
         [
@@ -167,7 +183,7 @@ fn a_write_that_would_overwrite_a_chunk_is_refused() {
     again.target = version(2);
     let twice = nth_write(&key(1), 1, 2);
     let outcomes = store
-        .database
+        .database()
         .write(&[again, twice.clone(), twice])
         .unwrap();
     assert!(matches!(

@@ -24,7 +24,7 @@ fn range(from: i32, to: i32) -> SensorHoursRange {
 #[test]
 fn more_hours_than_a_batch_takes_are_dropped() {
     let Fixture { store, _dir } = fixture();
-    let database = &store.database;
+    let database = store.database();
     let writes: Vec<_> = (0..3000).map(|at| nth_write(&key(at), 1, 1)).collect();
     for round in writes.chunks(1000) {
         database.write(round).unwrap();
@@ -46,7 +46,7 @@ fn dropped_hours_leave_no_chunk() {
         fill(&store, &key(hours), 5, 2);
     }
     let ranges = [range(1, 2), range(2, 2), range(2, 1)];
-    assert_eq!(store.database.drop_hours(&ranges).unwrap(), 1);
+    assert_eq!(store.database().drop_hours(&ranges).unwrap(), 1);
     let left = [0, 1, 2].map(|hours| chunk_count(&store, &key(hours)));
     assert_eq!(left, [5, 0, 5]);
 }
@@ -57,12 +57,12 @@ fn a_damaged_hour_can_be_dropped_whole_and_not_in_part() {
     let Fixture { store, _dir } = fixture();
     fill(&store, &key(0), 2, 2);
     let record = hour_key(&key(0).sensor, key(0).hour);
-    store.database.hours.insert(record, b"rubbish").unwrap();
+    store.database().hours.insert(record, b"rubbish").unwrap();
     let ranges = [range(0, 1)];
-    let dropped = store.database.drop_readings(&ranges, 9);
+    let dropped = store.database().drop_readings(&ranges, 9);
     assert!(matches!(dropped, Err(StoreError::Corrupt { .. })));
     assert_eq!(chunk_count(&store, &key(0)), 2);
-    assert_eq!(store.database.drop_hours(&ranges).unwrap(), 1);
+    assert_eq!(store.database().drop_hours(&ranges).unwrap(), 1);
     assert_eq!(chunk_count(&store, &key(0)), 0);
 }
 
@@ -86,15 +86,15 @@ fn an_edit_makes_one_chunk_of_all() {
             },
         }],
     };
-    let outcome = store.database.edit(&edit).unwrap();
+    let outcome = store.database().edit(&edit).unwrap();
     assert!(matches!(outcome, WriteOutcome::Stored));
     assert_eq!(chunk_count(&store, &key(0)), 1);
-    let loaded = store.database.load(&[key(0)]).unwrap();
+    let loaded = store.database().load(&[key(0)]).unwrap();
     assert_eq!(loaded[0].as_ref().unwrap().parts[0].elements.len(), 1);
 
     edit.parts.push(edit.parts[0].clone());
     assert!(matches!(
-        store.database.edit(&edit),
+        store.database().edit(&edit),
         Err(StoreError::Refused { .. })
     ));
 }
@@ -103,7 +103,7 @@ fn an_edit_makes_one_chunk_of_all() {
 #[test]
 fn what_was_dropped_is_neither_edited_nor_repaired() {
     let Fixture { store, _dir } = fixture();
-    let database = &store.database;
+    let database = store.database();
     fill(&store, &key(0), 1, 2);
     database.drop_readings(&[range(0, 1)], 9).unwrap();
     let loaded = database.load(&[key(0)]).unwrap();

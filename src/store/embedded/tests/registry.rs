@@ -241,7 +241,7 @@ proptest! {
 #[test]
 fn a_condition_that_very_many_sensors_pass_is_answered_in_pages() {
     let fixture = fixture();
-    let database = &fixture.store.database;
+    let database = fixture.store.database();
     let told: Vec<_> = (0..5000)
         .map(|n| SensorTold {
             sensor: SensorId::new(&format!("S{n:04}")).unwrap(),
@@ -267,7 +267,7 @@ fn a_condition_that_very_many_sensors_pass_is_answered_in_pages() {
             .map(|told| (silent_since.and(told.last_seen), &told.sensor))
             .collect();
         expected.sort_unstable();
-        let found = paged(database, &filter, 999);
+        let found = paged(&database, &filter, 999);
         let found: Vec<_> = found.iter().map(|sensor| &sensor.id).collect();
         assert_eq!(
             found,

@@ -30,7 +30,6 @@ pub mod sweep;
 pub mod store;
 
 pub mod deletion;
-pub mod quarantine;
 pub mod query;
 
 pub mod ingest;

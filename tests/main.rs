@@ -23,7 +23,6 @@ mod migrate;
 mod mongodb;
 mod operation;
 mod pipeline;
-mod quarantine;
 mod query;
 mod reads;
 mod registry;

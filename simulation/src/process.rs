@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hourglass::apply::{Applier, Progress, Turn};
 use hourglass::buffer::Buffer;
@@ -135,7 +134,6 @@ impl Process {
         let settings = BufferSettings {
             bytes_max: setup.buffer_bytes,
             conflicts_kept: 1000,
-            conflicts_age_max: Duration::from_secs(3600),
             recent_readings: RECENT_READINGS,
         };
         let buffer = Arc::new(Buffer::new(

@@ -1,4 +1,4 @@
-//! `GET /v1/conflicts`, `GET /v1/sensors/{id}/conflicts`: the newest refused values, for inspection.
+//! `GET /v1/conflicts`: the newest refused values, for inspection.
 
 use axum::extract::{RawQuery, State};
 use axum::http::header;
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::answers::{Labels, text};
-use super::params::{Params, SensorPath};
+use super::params::Params;
 use super::{ApiState, Problem};
 use crate::buffer::ConflictRecord;
 use crate::model::{Micros, Origin};
@@ -72,24 +72,10 @@ pub(super) async fn get(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     Params::read(query.as_deref(), &[])?;
-    Ok(answer(&state.buffer.conflicts_of(None, state.clock.now())))
-}
-
-/// `GET /v1/sensors/{id}/conflicts`: those of one sensor.
-pub(super) async fn get_one(
-    State(state): State<ApiState>,
-    SensorPath(sensor): SensorPath,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    Params::read(query.as_deref(), &[])?;
-    let now = state.clock.now();
-    Ok(answer(&state.buffer.conflicts_of(Some(&sensor), now)))
-}
-
-fn answer(records: &[ConflictRecord]) -> Response {
+    let records = state.buffer.conflicts();
     let body = ConflictsBody {
         conflicts: records.iter().map(ConflictBody::from).collect(),
     };
     let text = serde_json::to_vec(&body).expect("conflicts hold texts and finite numbers");
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }

@@ -15,7 +15,6 @@ const TEN_YEARS: f64 = 315_360_000.0;
 pub(super) async fn get(State(state): State<ApiState>) -> Response {
     let elapsed = state.clock.elapsed();
     let space = state.journal.space();
-    let refused = state.quarantine.totals();
     let gauges = Gauges {
         buffered_values: state.buffer.pending_values(),
         buffer_bytes: state.buffer.bytes() as u64,
@@ -36,9 +35,6 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         sensors_max: state.ingest.sensor_cap().sensors_max() as u64,
         idempotency_keys: state.keys.remembered() as u64,
         idempotency_keys_unsaved: state.keys.unsaved() as u64,
-        quarantine_items: refused.kept.iter().map(|(_, items)| items).sum(),
-        quarantine_bytes: refused.bytes,
-        quarantine_lost: refused.lost,
         http_connections: state.connections.count(),
         http_body_bytes: state.bodies.used() as u64,
         http_body_bytes_max: state.bodies.bytes_max() as u64,

@@ -1,4 +1,4 @@
-//! Refused values, kept for inspection: the newest, bounded in number and age.
+//! Refused values, kept for inspection: the newest, bounded in number.
 //!
 //! A value that came under another origin than the one its instant has is most
 //! often of a second sensor, which a tag tells apart: that is said.
@@ -129,12 +129,6 @@ impl Conflicts {
         if self.kept_max > 0 {
             self.records.push_back(record);
         }
-    }
-
-    /// Forgets the oldest ones that were received before `oldest`.
-    pub(super) fn forget_before(&mut self, oldest: Micros) {
-        let is_old = |record: &mut ConflictRecord| record.received_at < oldest;
-        while self.records.pop_front_if(is_old).is_some() {}
     }
 
     /// Notes that a value was refused under another origin. Answers what the log

@@ -394,22 +394,6 @@ impl Buffer {
     pub fn conflicts(&self) -> Vec<ConflictRecord> {
         lock(&self.conflicts).newest_first()
     }
-
-    /// Conflicts kept that are not too old at `now`, the newest first; of one
-    /// sensor alone where it is named.
-    #[must_use]
-    pub fn conflicts_of(&self, sensor: Option<&SensorId>, now: Micros) -> Vec<ConflictRecord> {
-        let age_max = self.settings.conflicts_age_max.as_micros();
-        let age_max = i64::try_from(age_max).unwrap_or(i64::MAX);
-        let oldest = now.saturating_add(age_max.saturating_neg());
-        let mut conflicts = lock(&self.conflicts);
-        conflicts.forget_before(oldest);
-        let mut records = conflicts.newest_first();
-        records.retain(|record| {
-            record.received_at >= oldest && sensor.is_none_or(|sensor| record.sensor == *sensor)
-        });
-        records
-    }
 }
 
 impl SensorHours {

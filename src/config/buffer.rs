@@ -1,13 +1,9 @@
 //! `[buffer]`: what the store does not hold yet, in memory.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, MIB, TIB, secs};
-use super::value::{ByteCount, Span, write_bytes, write_span};
-
-const DAY: u64 = 86_400;
+use super::bounds::{Bounds, MIB, TIB};
+use super::value::{ByteCount, write_bytes};
 
 /// What the store does not hold yet, in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -17,9 +13,6 @@ pub struct BufferSettings {
     pub bytes_max: usize,
     /// Newest refused conflicts kept for inspection, 0 to 1,000,000.
     pub conflicts_kept: usize,
-    /// Age of a refused value at which it is forgotten, a second to ten years.
-    #[serde(serialize_with = "write_span")]
-    pub conflicts_age_max: Duration,
     /// Newest readings of a sensor that its record in the store keeps, 1 to 1,000.
     pub recent_readings: usize,
 }
@@ -28,8 +21,7 @@ impl Default for BufferSettings {
     fn default() -> Self {
         Self {
             bytes_max: 512 << 20,
-            conflicts_kept: 1_000,
-            conflicts_age_max: secs(30 * DAY),
+            conflicts_kept: 256,
             recent_readings: 20,
         }
     }
@@ -40,7 +32,6 @@ impl Default for BufferSettings {
 pub(super) struct RawBuffer {
     bytes_max: ByteCount,
     conflicts_kept: i64,
-    conflicts_age_max: Span,
     recent_readings: i64,
 }
 
@@ -52,11 +43,6 @@ impl RawBuffer {
                 "buffer.conflicts_kept",
                 self.conflicts_kept,
                 0..=1_000_000,
-            ),
-            conflicts_age_max: bounds.span(
-                "buffer.conflicts_age_max",
-                self.conflicts_age_max,
-                secs(1)..=secs(3650 * DAY),
             ),
             recent_readings: bounds.count(
                 "buffer.recent_readings",

@@ -12,7 +12,6 @@ use super::ingest::{DataSettings, IngestSettings, RawData, RawIngest};
 use super::journal::{JournalSettings, RawJournal};
 use super::line_protocol::{LineProtocolSettings, RawLineProtocol};
 use super::operation::{LogSettings, RawLog, RawShutdown, ShutdownSettings};
-use super::quarantine::{QuarantineSettings, RawQuarantine};
 use super::query::{QuerySettings, RawQuery};
 use super::registry::{RawRegistry, RegistrySettings};
 use super::retention::{RawRetention, RetentionSettings};
@@ -42,8 +41,6 @@ pub struct Settings {
     pub flush: FlushSettings,
     /// Where buckets are kept.
     pub store: StoreSettings,
-    /// Refused items, kept for inspection.
-    pub quarantine: QuarantineSettings,
     /// How much one question may ask for.
     pub query: QuerySettings,
     /// What is known of sensors and sites.
@@ -99,7 +96,6 @@ pub(super) struct RawSettings {
     buffer: RawBuffer,
     flush: RawFlush,
     store: RawStore,
-    quarantine: RawQuarantine,
     query: RawQuery,
     registry: RawRegistry,
     retention: RawRetention,
@@ -124,7 +120,6 @@ impl RawSettings {
             buffer: self.buffer.check(&mut bounds),
             flush: self.flush.check(&mut bounds),
             store: self.store.check(&mut bounds),
-            quarantine: self.quarantine.check(&mut bounds),
             query: self.query.check(&mut bounds),
             registry: self.registry.check(&mut bounds),
             retention: self.retention.check(&mut bounds),

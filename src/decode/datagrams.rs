@@ -4,7 +4,7 @@ use super::decoded::Fault;
 use super::item::Items;
 use super::json;
 use super::line_protocol::LineReader;
-use super::{DecodeContext, Decoded, Gate, LineOptions, Rejections};
+use super::{DecodeContext, Decoded, Gate, LineOptions};
 use crate::model::RejectCode;
 
 /// Decoded datagrams.
@@ -20,8 +20,6 @@ pub struct DecodedDatagrams {
     pub faulty: u64,
     /// The place of the first of these; the first rejection is of it.
     pub first_faulty: Option<usize>,
-    /// The places of the datagrams of the kept rejections, in their order.
-    pub refused_in: Vec<usize>,
 }
 
 /// Decodes datagrams into one batch. One whose first character is `{` or `[` is
@@ -60,9 +58,6 @@ pub fn datagrams<'a>(
         if items.refused() > refused {
             all.faulty += 1;
             all.first_faulty.get_or_insert(place);
-            let kept =
-                Rejections::KEPT_MAX.min(usize::try_from(items.refused()).unwrap_or(usize::MAX));
-            all.refused_in.resize(kept, place);
         }
     }
     all.decoded = items.finish();

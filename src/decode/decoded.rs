@@ -74,10 +74,8 @@ pub struct Rejections {
 }
 
 impl Rejections {
-    /// Most rejections told to the sender; of the rest the counts.
-    pub const TOLD_MAX: usize = 100;
     /// Most rejections kept; the rest are only counted.
-    pub const KEPT_MAX: usize = 1000;
+    pub const KEPT_MAX: usize = 100;
 
     /// Counts a rejection and keeps it if it is among the first.
     pub(crate) fn add(&mut self, code: RejectCode, rejection: impl FnOnce() -> Rejection) {
@@ -88,15 +86,9 @@ impl Rejections {
         }
     }
 
-    /// The first [`Self::TOLD_MAX`] rejections, in the order of the body.
-    #[must_use]
-    pub fn first(&self) -> &[Rejection] {
-        &self.first[..self.first.len().min(Self::TOLD_MAX)]
-    }
-
     /// The first [`Self::KEPT_MAX`] rejections, in the order of the body.
     #[must_use]
-    pub fn kept(&self) -> &[Rejection] {
+    pub fn first(&self) -> &[Rejection] {
         &self.first
     }
 
@@ -184,7 +176,6 @@ mod tests {
         }
         assert_eq!(rejections.first().len(), 100);
         assert_eq!(rejections.first()[99].index, 99);
-        assert_eq!(rejections.kept().len(), 250);
         assert_eq!(
             rejections.by_code().collect::<Vec<_>>(),
             [(RejectCode::NotFinite, 125), (RejectCode::TooOld, 125)]

@@ -5,7 +5,6 @@ mod datagrams;
 mod keyed;
 mod measure_cap;
 mod preview;
-mod refused;
 mod sensor_cap;
 
 pub use datagrams::DatagramThread;
@@ -31,7 +30,6 @@ use crate::journal::record::DIGEST_BYTES;
 use crate::journal::{Journal, JournalError, KeyedAnswer, Record};
 use crate::metrics::{Ledger, Refusal};
 use crate::model::{MEASURES_PER_SENSOR_MAX, MeasureName, Micros, RejectCode, Rejection, SensorId};
-use crate::quarantine::{Quarantine, RefusedItem};
 use crate::retention::RetentionTable;
 
 /// Bytes of a body from which on it is decoded apart: a worker that decodes
@@ -138,7 +136,6 @@ pub struct Ingest {
     settings: IngestSettings,
     mapping: Arc<LineMapping>,
     retention: Arc<RetentionTable>,
-    quarantine: Quarantine,
 }
 
 /// What one body brought that is new.
@@ -210,14 +207,7 @@ impl Ingest {
                 measurement_prefix: line_protocol.measurement_prefix,
             }),
             retention: Arc::default(),
-            quarantine: Quarantine::default(),
         }
-    }
-
-    /// The same, keeping what it refuses in `quarantine`.
-    #[must_use]
-    pub fn with_quarantine(self, quarantine: Quarantine) -> Self {
-        Self { quarantine, ..self }
     }
 
     /// The same, taking nothing that `retention` does not keep.
@@ -249,22 +239,16 @@ impl Ingest {
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
         let decoded = if body.len() < DECODE_APART_BYTES {
-            self.decode_and_look(&body, &how, received_at)
+            self.decode(&body, &how, received_at)
         } else {
             let this = self.clone();
-            let decode = move || this.decode_and_look(&body, &how, received_at);
+            let decode = move || this.decode(&body, &how, received_at);
             joined(tokio::task::spawn_blocking(decode)).await?
         };
-        let (decoded, admitted, refused) =
-            decoded.inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?;
-        let not_kept = decoded.rejections.total() - refused.len() as u64;
+        let (decoded, admitted) = decoded.inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?;
         let taken = self.take(decoded, received_at, key).await;
         match &taken {
             Ok(_) => {
-                if !refused.is_empty() {
-                    self.quarantine.keep(refused);
-                }
-                self.quarantine.lose(not_kept);
                 self.cap.settle(&admitted.sensors);
                 self.measure_cap.settle(admitted.measures);
             }
@@ -314,23 +298,6 @@ impl Ingest {
                 Err(error)
             }
         }
-    }
-
-    /// Decodes, and picks the refused items out of the body.
-    fn decode_and_look(
-        &self,
-        body: &[u8],
-        how: &Intake,
-        received_at: Micros,
-    ) -> Result<(Decoded, Admitted, Vec<RefusedItem>), BodyError> {
-        let (decoded, admitted) = self.decode(body, how, received_at)?;
-        let rejections = &decoded.rejections;
-        let refused = if rejections.total() > 0 && self.quarantine.is_on() {
-            refused::of_body(body, &how.format, rejections, received_at)
-        } else {
-            Vec::new()
-        };
-        Ok((decoded, admitted, refused))
     }
 
     fn gate<'a>(&'a self, stamps: &'a ReceiptStamps) -> IngestGate<'a> {

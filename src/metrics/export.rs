@@ -42,12 +42,6 @@ pub struct Gauges {
     pub idempotency_keys: u64,
     /// Those of them that only the journal has.
     pub idempotency_keys_unsaved: u64,
-    /// Refused items that are kept.
-    pub quarantine_items: u64,
-    /// Their bytes on disk.
-    pub quarantine_bytes: u64,
-    /// Refused items that were not kept.
-    pub quarantine_lost: u64,
     /// Open HTTP connections.
     pub http_connections: u64,
     /// Bytes of the request bodies under way, decompressed.
@@ -231,15 +225,6 @@ pub fn describe() {
         ("hourglass_buffer_buckets", "Buckets the buffer knows"),
         ("hourglass_journal_bytes", "Bytes of the journal on disk"),
         ("hourglass_journal_bytes_max", "Bound of the journal"),
-        ("hourglass_quarantine_items", "Refused items that are kept"),
-        (
-            "hourglass_quarantine_bytes",
-            "Bytes of refused items on disk",
-        ),
-        (
-            "hourglass_quarantine_lost_total",
-            "Refused items that were not kept: too many at once, or the disk failed",
-        ),
         (
             "hourglass_journal_growth_bytes_per_second",
             "Net growth of the journal over the last minute",
@@ -375,9 +360,6 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_journal_bytes_max").set(whole(gauges.journal_bytes_max));
     gauge!("hourglass_journal_growth_bytes_per_second").set(gauges.journal_growth);
     gauge!("hourglass_journal_full_in_seconds").set(gauges.journal_full_in);
-    gauge!("hourglass_quarantine_items").set(whole(gauges.quarantine_items));
-    gauge!("hourglass_quarantine_bytes").set(whole(gauges.quarantine_bytes));
-    counter!("hourglass_quarantine_lost_total").absolute(gauges.quarantine_lost);
     gauge!("hourglass_journal_segments").set(whole(gauges.journal_segments));
     gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
     gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));

@@ -24,7 +24,6 @@ use crate::ingest::Ingest;
 use crate::journal::disk::{Disk, FsDisk};
 use crate::journal::{Journal, KeyedWatch, LogError, Recovered, WriterThread};
 use crate::metrics::Ledger;
-use crate::quarantine::{Quarantine, QuarantineThread};
 use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
 use crate::registry::{Copies, CopiesTask, Registry};
@@ -67,11 +66,6 @@ pub enum ServiceError {
     /// The directory of the log of keys.
     #[error("the directory of the log of idempotency keys cannot be used: {0}")]
     KeysDir(#[source] io::Error),
-    /// The directory of refused items.
-    #[error(
-        "the directory of refused items cannot be used: {0}; with quarantine.items_max = 0 none are kept"
-    )]
-    Quarantine(#[source] io::Error),
     /// The log of keys.
     #[error(
         "the log of idempotency keys in {}: {source}; without it, what is sent again with a key \
@@ -112,7 +106,6 @@ struct Running {
     udp: Udp,
     writer: WriterThread,
     saver: SaverThread,
-    quarantine: Option<QuarantineThread>,
     stop_flusher: CancellationToken,
     stop_http: CancellationToken,
     deadline: CancellationToken,
@@ -209,11 +202,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         settings.ingest,
         settings.line_protocol.clone(),
     );
-    let opened = Quarantine::open(data.quarantine(), settings.quarantine, Arc::clone(&clock));
-    let (quarantine, quarantine_thread) = opened.map_err(ServiceError::Quarantine)?;
-    let ingest = ingest
-        .with_retention(Arc::clone(&retention))
-        .with_quarantine(quarantine.clone());
+    let ingest = ingest.with_retention(Arc::clone(&retention));
     let query = Query::new(
         Arc::clone(&buffer),
         Arc::clone(&store),
@@ -254,7 +243,6 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         registry,
         deletions,
         sweep,
-        quarantine,
         buffer,
         journal,
         progress,
@@ -323,7 +311,6 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         udp,
         writer,
         saver,
-        quarantine: quarantine_thread,
         stop_flusher,
         stop_http,
         deadline,
@@ -402,10 +389,6 @@ impl Running {
             or_deadline(&deadline, self.parts.phase.stop_ingest()),
             self.udp.stop(&deadline),
         );
-        if let Some(quarantine) = self.quarantine {
-            // A panic of the thread was printed by its hook.
-            drop(tokio::task::spawn_blocking(|| quarantine.finish()).await);
-        }
         self.sensors.abort();
         self.copies.abort();
         self.silence.abort();

@@ -72,7 +72,7 @@ async fn nothing_is_stored_or_counted() {
                 "hourglass_items",
                 "hourglass_values",
                 "hourglass_text",
-                "hourglass_sensors ",
+                "hourglass_sensors",
             ];
             names.iter().any(|name| line.starts_with(name))
         };

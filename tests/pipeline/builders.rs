@@ -94,7 +94,6 @@ pub(super) fn buffer(bytes_max: usize) -> Buffer {
     let settings = BufferSettings {
         bytes_max,
         conflicts_kept: 1000,
-        conflicts_age_max: Duration::from_secs(3600),
         recent_readings: 20,
     };
     Buffer::new(

@@ -73,7 +73,6 @@ impl World {
         let settings = BufferSettings {
             bytes_max: 1 << 20,
             conflicts_kept: 0,
-            conflicts_age_max: Duration::from_secs(3600),
             recent_readings: RECENT_READINGS,
         };
         let other = Buffer::new(

@@ -10,11 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::{Admitted, Ingest};
 use super::{DatagramBatch, Refusals};
-use crate::decode::{DecodedDatagrams, TimeUnit};
-use crate::ingest::refused;
+use crate::decode::TimeUnit;
 use crate::journal::{Answer, AppendError, JournalError, JournalState, Record, Reservation};
 use crate::metrics::UdpDrop;
-use crate::model::Micros;
 use crate::receive::{Block, BlockQueue, Most, give_way};
 
 /// What is decoded into one batch at most. Whoever posts over HTTP waits for the
@@ -157,7 +155,7 @@ impl Worker {
         if accepted == 0 {
             if at == Try::First {
                 self.ingest.count(&all.decoded);
-                self.note(&all, &blocks, received_at);
+                self.refusals.note(&all, &blocks, Instant::now());
             }
             return ledger.udp().decode(all.datagrams, all.empty);
         }
@@ -187,7 +185,7 @@ impl Worker {
         match self.runtime.block_on(queued) {
             Ok(answer) => {
                 if at == Try::First {
-                    self.note(&all, &blocks, received_at);
+                    self.refusals.note(&all, &blocks, Instant::now());
                 }
                 self.under_way.push_back(UnderWay {
                     blocks,
@@ -202,32 +200,6 @@ impl Worker {
                 self.drop_blocks(&blocks, UdpDrop::Stopping);
             }
         }
-    }
-
-    /// Keeps and tells what was refused.
-    fn note(&mut self, all: &DecodedDatagrams, blocks: &[Block], received_at: Micros) {
-        self.refusals.note(all, blocks, Instant::now());
-        let quarantine = &self.ingest.quarantine;
-        if all.faulty == 0 || !quarantine.is_on() {
-            return;
-        }
-        let of_block = |block: &Block, place: usize| {
-            let bytes = block.datagrams().nth(place)?;
-            Some((bytes.to_owned(), block.source(place)))
-        };
-        let datagram = |mut place: usize| {
-            for block in blocks {
-                if place < block.len() {
-                    return of_block(block, place);
-                }
-                place -= block.len();
-            }
-            None
-        };
-        let refused = refused::of_datagrams(all, datagram, received_at);
-        let total = all.decoded.rejections.total();
-        quarantine.lose(total - refused.len() as u64);
-        quarantine.keep(refused);
     }
 
     /// Why nothing can be taken now, nor later.

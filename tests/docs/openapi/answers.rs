@@ -226,6 +226,8 @@ async fn answers_and_refusals_are_as_described() {
         get("/v1/retention", "?since=1", 400),
         get("/v1/conflicts", "", 200),
         get("/v1/conflicts", "?limit=1", 400),
+        get("/v1/sensors/{id}/conflicts", "?limit=1", 200),
+        get("/v1/sensors/{id}/conflicts", "?limit=0", 400),
         influx("/write", "", LINES, 400),
         influx("/write", "?precision=d", LINES, 400),
         influx("/write", "", &large, 413),

@@ -21,6 +21,7 @@ mod machine_temperature;
 mod mongodb;
 mod operation;
 mod pipeline;
+mod quarantine;
 mod query;
 mod reads;
 mod registry;

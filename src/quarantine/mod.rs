@@ -14,9 +14,11 @@
 
 mod log;
 mod query;
+mod queue;
 mod record;
 mod writer;
 
 pub use query::{ItemsForm, RejectedQuery, Segments};
+pub use queue::{Held, Quarantine, Totals};
 pub use record::Source;
-pub use writer::{Held, Quarantine, QuarantineThread, Totals};
+pub use writer::QuarantineThread;

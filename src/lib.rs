@@ -16,6 +16,8 @@ pub mod receive;
 
 pub mod decode;
 
+pub mod quarantine;
+
 pub mod journal;
 
 pub mod idempotency;

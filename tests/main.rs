@@ -23,6 +23,7 @@ mod migrate;
 mod mongodb;
 mod operation;
 mod pipeline;
+mod quarantine;
 mod query;
 mod reads;
 mod registry;

@@ -134,6 +134,7 @@ impl Process {
         let settings = BufferSettings {
             bytes_max: setup.buffer_bytes,
             conflicts_kept: 1000,
+            conflicts_age_max: std::time::Duration::from_secs(86_400),
             recent_readings: RECENT_READINGS,
         };
         let buffer = Arc::new(Buffer::new(

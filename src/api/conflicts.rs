@@ -1,4 +1,5 @@
-//! `GET /v1/conflicts`: the newest refused values, for inspection.
+//! `GET /v1/conflicts` and `GET /v1/sensors/{id}/conflicts`: the newest refused
+//! values, for inspection.
 
 use axum::extract::{RawQuery, State};
 use axum::http::header;
@@ -6,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::answers::{Labels, text};
-use super::params::Params;
+use super::params::{Params, SensorPath};
 use super::{ApiState, Problem};
 use crate::buffer::ConflictRecord;
 use crate::model::{Micros, Origin};
@@ -67,15 +68,30 @@ struct ConflictsBody<'a> {
     conflicts: Vec<ConflictBody<'a>>,
 }
 
-pub(super) async fn get(
+pub(super) async fn get_many(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     Params::read(query.as_deref(), &[])?;
-    let records = state.buffer.conflicts();
+    Ok(answer(state.buffer.conflicts(None, state.clock.now())))
+}
+
+pub(super) async fn get_one(
+    State(state): State<ApiState>,
+    SensorPath(sensor): SensorPath,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let params = Params::read(query.as_deref(), &["limit"])?;
+    let limit = params.limit()?.unwrap_or(usize::MAX);
+    let mut records = state.buffer.conflicts(Some(&sensor), state.clock.now());
+    records.truncate(limit);
+    Ok(answer(records))
+}
+
+fn answer(records: Vec<ConflictRecord>) -> Response {
     let body = ConflictsBody {
         conflicts: records.iter().map(ConflictBody::from).collect(),
     };
     let text = serde_json::to_vec(&body).expect("conflicts hold texts and finite numbers");
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }

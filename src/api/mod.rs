@@ -21,6 +21,7 @@ mod readings_delete;
 mod readings_get;
 mod readings_post;
 mod registry;
+mod rejected;
 mod retention;
 mod router;
 mod sensor_filter;

@@ -1,5 +1,6 @@
 //! `POST /v1/readings`.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -13,10 +14,12 @@ use super::params::Params;
 use super::{ApiState, Problem, dry_run};
 use crate::decode::TimeUnit;
 use crate::ingest::{Format, Intake, Outcome};
+use crate::receive::Peer;
 
 pub(super) async fn post(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -35,6 +38,8 @@ pub(super) async fn post(
         format,
         unit,
         unit_parameter: "unit",
+        source: "/v1/readings",
+        peer: peer.map(|Extension(Peer(address))| address),
     };
     let is_dry_run = match params.one("dry_run")? {
         None | Some("false") => false,

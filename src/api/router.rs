@@ -13,7 +13,8 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     ApiState, Problem, conflicts, hourly, idempotency, influx, latest, metrics_page, openapi, ops,
-    readings_delete, readings_get, readings_post, registry, retention, sensors, site_hourly,
+    readings_delete, readings_get, readings_post, registry, rejected, retention, sensors,
+    site_hourly,
 };
 use crate::metrics::names;
 
@@ -33,7 +34,10 @@ pub fn router(state: ApiState) -> Router {
         .route("/v1/sensors/{id}/latest", get(latest::get_one))
         .route("/v1/hourly", get(hourly::get_many))
         .route("/v1/latest", get(latest::get_many))
-        .route("/v1/conflicts", get(conflicts::get))
+        .route("/v1/conflicts", get(conflicts::get_many))
+        .route("/v1/sensors/{id}/conflicts", get(conflicts::get_one))
+        .route("/v1/rejected", get(rejected::get))
+        .route("/v1/rejected/totals", get(rejected::totals))
         .route("/v1/retention", get(retention::get))
         .route("/livez", get(ops::livez))
         .route("/readyz", get(ops::readyz))

@@ -16,6 +16,7 @@ use crate::idempotency::Keys;
 use crate::ingest::Ingest;
 use crate::journal::Journal;
 use crate::metrics::Ledger;
+use crate::quarantine::Quarantine;
 use crate::query::Query;
 use crate::receive::{BodyBudget, OpenConnections, UdpWatch};
 use crate::registry::Registry;
@@ -61,6 +62,7 @@ pub struct ApiParts {
     pub registry: Registry,
     pub deletions: Deletions,
     pub sweep: Sweep,
+    pub quarantine: Arc<Quarantine>,
     pub buffer: Arc<Buffer>,
     pub journal: Journal,
     pub progress: Arc<Progress>,

@@ -1,9 +1,11 @@
-//! Refused values, kept for inspection: the newest, bounded in number.
+//! Refused values, kept for inspection: the newest, bounded in number and age.
+//! One sensor has a part of the places at most, so that a device that sends
+//! everything twice does not push out what others did.
 //!
 //! A value that came under another origin than the one its instant has is most
 //! often of a second sensor, which a tag tells apart: that is said.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +13,9 @@ use crate::model::{MeasureName, Micros, Origin, SensorId};
 
 /// The log tells of such values this often at most.
 const WARN_EVERY: Duration = Duration::from_secs(60);
+
+/// One sensor has this part of all places at most.
+const SENSOR_SHARE: usize = 4;
 
 /// Sensors are counted for the log up to this many.
 const WARN_SENSORS_MAX: usize = 1000;
@@ -107,27 +112,72 @@ impl Warning {
 
 #[derive(Debug)]
 pub(super) struct Conflicts {
-    records: VecDeque<ConflictRecord>,
+    /// By arrival.
+    records: BTreeMap<u64, ConflictRecord>,
+    /// The places of each sensor's records, rising.
+    by_sensor: HashMap<SensorId, VecDeque<u64>>,
+    next: u64,
     kept_max: usize,
+    sensor_max: usize,
+    age_max_us: i64,
     untold: Untold,
 }
 
 impl Conflicts {
-    pub(super) fn new(kept_max: usize) -> Self {
+    /// Keeps `kept_max` records, each for `age_max` from its receipt.
+    pub(super) fn new(kept_max: usize, age_max: Duration) -> Self {
         Self {
-            records: VecDeque::new(),
+            records: BTreeMap::new(),
+            by_sensor: HashMap::new(),
+            next: 0,
             kept_max,
+            sensor_max: kept_max.div_ceil(SENSOR_SHARE),
+            age_max_us: i64::try_from(age_max.as_micros()).unwrap_or(i64::MAX),
             untold: Untold::default(),
         }
     }
 
-    /// Keeps a record; the oldest one goes at the bound.
+    /// Keeps a record. At a bound the oldest one goes: of its sensor, or of all.
     pub(super) fn push(&mut self, record: ConflictRecord) {
-        if self.records.len() >= self.kept_max {
-            self.records.pop_front();
+        if self.kept_max == 0 {
+            return;
         }
-        if self.kept_max > 0 {
-            self.records.push_back(record);
+        while self.oldest_is_before(self.oldest_kept(record.received_at)) {
+            self.pop_oldest();
+        }
+        let places = self.by_sensor.entry(record.sensor.clone()).or_default();
+        if places.len() >= self.sensor_max
+            && let Some(oldest) = places.pop_front()
+        {
+            self.records.remove(&oldest);
+        }
+        places.push_back(self.next);
+        self.records.insert(self.next, record);
+        self.next += 1;
+        if self.records.len() > self.kept_max {
+            self.pop_oldest();
+        }
+    }
+
+    fn oldest_kept(&self, now: Micros) -> Micros {
+        now.saturating_add(-self.age_max_us)
+    }
+
+    fn oldest_is_before(&self, oldest_kept: Micros) -> bool {
+        let oldest = self.records.first_key_value();
+        oldest.is_some_and(|(_, record)| record.received_at < oldest_kept)
+    }
+
+    fn pop_oldest(&mut self) {
+        let Some((_, record)) = self.records.pop_first() else {
+            return;
+        };
+        if let Some(places) = self.by_sensor.get_mut(&record.sensor) {
+            // The oldest of all is the oldest of its sensor.
+            places.pop_front();
+            if places.is_empty() {
+                self.by_sensor.remove(&record.sensor);
+            }
         }
     }
 
@@ -157,8 +207,26 @@ impl Conflicts {
         })
     }
 
-    pub(super) fn newest_first(&self) -> Vec<ConflictRecord> {
-        self.records.iter().rev().cloned().collect()
+    /// The records that are not too old at `now`, of `sensor` or of all, the
+    /// newest first.
+    pub(super) fn newest_first(
+        &self,
+        sensor: Option<&SensorId>,
+        now: Micros,
+    ) -> Vec<ConflictRecord> {
+        let oldest_kept = self.oldest_kept(now);
+        let is_kept = |record: &&ConflictRecord| record.received_at >= oldest_kept;
+        match sensor {
+            None => {
+                let records = self.records.values().rev();
+                records.filter(is_kept).cloned().collect()
+            }
+            Some(sensor) => {
+                let places = self.by_sensor.get(sensor).into_iter().flatten().rev();
+                let records = places.filter_map(|place| self.records.get(place));
+                records.filter(is_kept).cloned().collect()
+            }
+        }
     }
 }
 
@@ -210,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_log_tells_once_a_minute_with_all_that_came_since() {
-        let mut conflicts = Conflicts::new(0);
+        let mut conflicts = Conflicts::new(0, Duration::MAX);
         let mut at = |seconds: u64, sensor: &str| {
             let record = record(sensor, &[("core", "0")], &[("core", "1")]);
             let warning = conflicts.note_two_origins(&record, Duration::from_secs(seconds));
@@ -222,5 +290,57 @@ mod tests {
         assert_eq!(at(64, "d2"), None);
         assert_eq!(at(65, "d3"), Some((4, 3)));
         assert_eq!(at(66, "d3"), None);
+    }
+
+    fn refused(conflicts: &Conflicts, sensor: Option<&str>, now: Micros) -> Vec<f64> {
+        let sensor = sensor.map(|id| SensorId::new(id).unwrap());
+        let records = conflicts.newest_first(sensor.as_ref(), now).into_iter();
+        records.map(|record| record.refused).collect()
+    }
+
+    fn push(conflicts: &mut Conflicts, sensor: &str, refused: f64, seconds: i64) {
+        let mut record = record(sensor, &[], &[]);
+        record.refused = refused;
+        record.received_at = record.received_at.saturating_add(seconds * 1_000_000);
+        conflicts.push(record);
+    }
+
+    #[test]
+    fn one_sensor_does_not_push_out_what_others_did() {
+        let now = HourStart::from_hours(1).start();
+        let mut conflicts = Conflicts::new(8, Duration::from_secs(60));
+        push(&mut conflicts, "calm", 0.5, 0);
+        for refused in 0..100 {
+            push(&mut conflicts, "loud", f64::from(refused), 0);
+        }
+        assert_eq!(refused(&conflicts, None, now), [99.0, 98.0, 0.5]);
+        assert_eq!(refused(&conflicts, Some("loud"), now), [99.0, 98.0]);
+        assert_eq!(refused(&conflicts, Some("calm"), now), [0.5]);
+        assert_eq!(refused(&conflicts, Some("none"), now), [0.0; 0]);
+        for sensor in 0..100 {
+            push(&mut conflicts, &format!("s{sensor}"), f64::from(sensor), 0);
+        }
+        assert_eq!(conflicts.records.len(), 8);
+        assert_eq!(
+            conflicts.by_sensor.len(),
+            8,
+            "what is forgotten takes no room"
+        );
+        assert_eq!(refused(&conflicts, None, now)[7], 92.0);
+    }
+
+    #[test]
+    fn what_is_too_old_is_not_shown_and_goes() {
+        let now = HourStart::from_hours(1).start();
+        let after = |seconds: i64| now.saturating_add(seconds * 1_000_000);
+        let mut conflicts = Conflicts::new(8, Duration::from_secs(60));
+        push(&mut conflicts, "a", 1.0, 0);
+        push(&mut conflicts, "b", 2.0, 30);
+        assert_eq!(refused(&conflicts, None, after(60)), [2.0, 1.0]);
+        assert_eq!(refused(&conflicts, None, after(61)), [2.0]);
+        assert_eq!(refused(&conflicts, Some("a"), after(61)), [0.0; 0]);
+        push(&mut conflicts, "c", 3.0, 61);
+        assert_eq!(conflicts.records.len(), 2);
+        assert_eq!(conflicts.by_sensor.len(), 2);
     }
 }

@@ -128,7 +128,10 @@ impl Buffer {
             bytes: AtomicUsize::new(0),
             pending_values: AtomicU64::new(0),
             pins: Pins::default(),
-            conflicts: Mutex::new(Conflicts::new(settings.conflicts_kept)),
+            conflicts: Mutex::new(Conflicts::new(
+                settings.conflicts_kept,
+                settings.conflicts_age_max,
+            )),
             writer,
             part_bytes_max,
             freed: Notify::new(),
@@ -389,10 +392,10 @@ impl Buffer {
         self.pins.lowest()
     }
 
-    /// Conflicts kept, the newest first.
+    /// Conflicts kept at `now`, of `sensor` or of all, the newest first.
     #[must_use]
-    pub fn conflicts(&self) -> Vec<ConflictRecord> {
-        lock(&self.conflicts).newest_first()
+    pub fn conflicts(&self, sensor: Option<&SensorId>, now: Micros) -> Vec<ConflictRecord> {
+        lock(&self.conflicts).newest_first(sensor, now)
     }
 }
 

@@ -12,6 +12,7 @@ use super::ingest::{DataSettings, IngestSettings, RawData, RawIngest};
 use super::journal::{JournalSettings, RawJournal};
 use super::line_protocol::{LineProtocolSettings, RawLineProtocol};
 use super::operation::{LogSettings, RawLog, RawShutdown, ShutdownSettings};
+use super::quarantine::{QuarantineSettings, RawQuarantine};
 use super::query::{QuerySettings, RawQuery};
 use super::registry::{RawRegistry, RegistrySettings};
 use super::retention::{RawRetention, RetentionSettings};
@@ -29,6 +30,8 @@ pub struct Settings {
     pub udp: UdpSettings,
     /// Which readings are taken.
     pub ingest: IngestSettings,
+    /// Refused items, kept on disk.
+    pub quarantine: QuarantineSettings,
     /// How lines of line protocol become readings.
     pub line_protocol: LineProtocolSettings,
     /// Where the process keeps its files.
@@ -90,6 +93,7 @@ pub(super) struct RawSettings {
     server: RawServer,
     udp: RawUdp,
     ingest: RawIngest,
+    quarantine: RawQuarantine,
     line_protocol: RawLineProtocol,
     data: RawData,
     journal: RawJournal,
@@ -114,6 +118,7 @@ impl RawSettings {
             server: self.server.check(&mut bounds),
             udp: self.udp.check(&mut bounds),
             ingest: self.ingest.check(&mut bounds),
+            quarantine: self.quarantine.check(&mut bounds),
             line_protocol: self.line_protocol.check(&mut bounds),
             data: self.data.check(&mut bounds),
             journal: self.journal.check(&mut bounds),

@@ -4,7 +4,7 @@ use super::decoded::Fault;
 use super::item::Items;
 use super::json;
 use super::line_protocol::LineReader;
-use super::{DecodeContext, Decoded, Gate, LineOptions};
+use super::{DecodeContext, Decoded, Gate, ItemForm, LineOptions};
 use crate::model::RejectCode;
 
 /// Decoded datagrams.
@@ -40,6 +40,7 @@ pub fn datagrams<'a>(
     let mut all = DecodedDatagrams::default();
     for (place, datagram) in datagrams.enumerate() {
         all.datagrams += 1;
+        items.begin_body(place);
         let refused = items.refused();
         let text = datagram
             .strip_prefix("\u{feff}".as_bytes())
@@ -47,10 +48,11 @@ pub fn datagrams<'a>(
         match text.trim_ascii_start().first() {
             None => all.empty += 1,
             Some(b'{' | b'[') => {
+                items.set_form(ItemForm::Json);
                 if let Err(error) = json::whole(datagram, &mut items) {
                     items.begin_item();
                     let fault = Fault::new(RejectCode::InvalidJson, None, error);
-                    items.end_item(Err(fault), None);
+                    items.end_item(Err(fault), None, Some(datagram));
                 }
             }
             Some(_) => lines.read(datagram, &mut items),

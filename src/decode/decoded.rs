@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::TimeUnit;
+use super::{Refused, TimeUnit};
 use crate::model::{Batch, MeasureName, Micros, RejectCode, Rejection, SensorId};
 
 /// What decoding depends on besides the bytes.
@@ -38,6 +38,12 @@ pub trait Gate {
         Micros::MIN
     }
 
+    /// How many bytes of refused items are taken along, about; none, where the
+    /// process does not keep them.
+    fn refused_bytes_max(&self) -> usize {
+        0
+    }
+
     /// Whether the measures of a reading of `sensor`, some of which are new for
     /// it in this body, may come in; if not, which one (its position) is beyond
     /// the most that a sensor may have.
@@ -63,6 +69,8 @@ pub struct Decoded {
     pub text_fields_skipped: u64,
     /// The refused items.
     pub rejections: Rejections,
+    /// The first of them as they came, as far as the [`Gate`] wants them.
+    pub refused: Refused,
 }
 
 /// The first refused items, and how many of which kind there were.

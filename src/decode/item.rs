@@ -10,8 +10,10 @@ use super::decoded::{Fault, excerpt};
 use super::line_protocol::{NamedSensor, Series};
 use super::measure_value::parse_number;
 use super::timestamp::{TimeText, older_than_retention, read_integer_time, read_time};
-use super::{DecodeContext, Decoded, Gate, Rejections, TextOnly};
-use crate::model::{MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, Micros, Origin, RejectCode};
+use super::{DecodeContext, Decoded, Gate, ItemForm, Refused, Rejections, TextOnly};
+use crate::model::{
+    MEASURES_PER_READING_MAX, MEASURES_PER_SENSOR_MAX, Micros, Origin, RejectCode, Rejection,
+};
 
 /// Collects the items of a body. Nothing of an item outlives it but what the
 /// batch holds.
@@ -23,6 +25,11 @@ pub(super) struct Items<'a, 'c> {
     text_fields_skipped: u64,
     tags_left_out: u64,
     rejections: Rejections,
+    refused: Refused,
+    /// The form of the items to come.
+    form: ItemForm,
+    /// The place of the body at hand, and how many items were before it.
+    body: (usize, u64),
     item: Item<'a>,
     /// To whoever sends text alone.
     advice: &'static str,
@@ -54,9 +61,13 @@ enum Time {
 
 impl<'a, 'c> Items<'a, 'c> {
     pub(super) fn new(context: &'c DecodeContext, gate: &'c mut dyn Gate) -> Self {
+        let refused = Refused::new(gate.refused_bytes_max());
         Self {
             context,
             gate,
+            refused,
+            form: ItemForm::Json,
+            body: (0, 0),
             columns: Columns::default(),
             items: 0,
             text_fields_skipped: 0,
@@ -78,6 +89,7 @@ impl<'a, 'c> Items<'a, 'c> {
         Self {
             advice,
             names_differ: true,
+            form: ItemForm::Csv,
             ..Self::new(context, gate)
         }
     }
@@ -89,7 +101,23 @@ impl<'a, 'c> Items<'a, 'c> {
             text_fields_skipped: self.text_fields_skipped,
             tags_left_out: self.tags_left_out,
             rejections: self.rejections,
+            refused: self.refused,
         }
+    }
+
+    /// Begins the body at `place` of several.
+    pub(super) fn begin_body(&mut self, place: usize) {
+        self.body = (place, self.items);
+    }
+
+    /// The items to come are in `form`.
+    pub(super) fn set_form(&mut self, form: ItemForm) {
+        self.form = form;
+    }
+
+    /// Takes the header along that the rows so far belong to.
+    pub(super) fn set_header(&mut self, header: &[u8]) {
+        self.refused.set_header(header);
     }
 
     /// Forgets the item before.
@@ -110,13 +138,30 @@ impl<'a, 'c> Items<'a, 'c> {
         self.rejections.total()
     }
 
-    /// Ends an item: accepts it, or refuses it for its first fault.
-    pub(super) fn end_item(&mut self, fields: Result<(), Fault>, line: Option<u64>) {
+    /// Ends an item: accepts it, or refuses it for its first fault. `text` is
+    /// what it was read from, where that is at hand.
+    pub(super) fn end_item(
+        &mut self,
+        fields: Result<(), Fault>,
+        line: Option<u64>,
+        text: Option<&[u8]>,
+    ) {
         let index = self.items;
         self.items += 1;
-        if let Err(fault) = fields.and_then(|()| self.accept()) {
-            self.rejections.add(fault.code, || fault.at(index, line));
+        let Err(fault) = fields.and_then(|()| self.accept()) else {
+            return;
+        };
+        if !self.refused.has_room() {
+            return self.rejections.add(fault.code, || fault.at(index, line));
         }
+        let rejection = fault.at(index, line);
+        let (place, before) = self.body;
+        let in_body = Rejection {
+            index: index - before,
+            ..rejection.clone()
+        };
+        self.refused.push(in_body, self.form, text, place);
+        self.rejections.add(rejection.code, || rejection);
     }
 
     /// Ends an item that is a line of line protocol; the sensor and the origin of
@@ -126,6 +171,7 @@ impl<'a, 'c> Items<'a, 'c> {
         fields: Result<(), Fault>,
         line: u64,
         text_only: TextOnly,
+        text: &[u8],
     ) -> Option<(u32, Option<u32>)> {
         let is_text_only = self.item.values.is_empty() && self.item.text_fields > 0;
         if fields.is_ok() && is_text_only && text_only == TextOnly::Skip {
@@ -133,7 +179,7 @@ impl<'a, 'c> Items<'a, 'c> {
             return None;
         }
         let rejected = self.rejections.total();
-        self.end_item(fields, Some(line));
+        self.end_item(fields, Some(line), Some(text));
         (self.rejections.total() == rejected)
             .then(|| self.columns.last())
             .flatten()

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::body_error::error_reason;
 use super::decoded::Fault;
 use super::item::Items;
+use super::refused::Fill;
 use super::timestamp::TimeText;
 use super::{BodyError, DecodeContext, Decoded, Gate};
 use crate::model::RejectCode;
@@ -120,7 +121,7 @@ pub(super) fn item<'a>(
 fn single<'a>(text: &'a str, items: &mut Items<'a, '_>) {
     items.begin_item();
     let fields = item(text, items).unwrap_or_else(|error| Err(unreadable(&error)));
-    items.end_item(fields, None);
+    items.end_item(fields, None, Some(text.as_bytes()));
 }
 
 /// Decodes an array in one pass. Where that fails, each item is cut out first
@@ -132,8 +133,18 @@ fn array(
     context: &DecodeContext,
     gate: &mut dyn Gate,
 ) -> Result<Decoded, serde_json::Error> {
-    visit_array::<InPlace>(text, context, gate)
-        .or_else(|_| visit_array::<CutOut>(text, context, gate))
+    match visit_array::<InPlace>(text, context, gate) {
+        Ok(mut decoded) if !decoded.refused.items().is_empty() => {
+            // What came is not at hand while it is read in one pass.
+            let mut fill = std::mem::take(&mut decoded.refused).fill();
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            deserializer.deserialize_seq(TextVisitor(&mut fill))?;
+            decoded.refused = fill.finish();
+            Ok(decoded)
+        }
+        Ok(decoded) => Ok(decoded),
+        Err(_) => visit_array::<CutOut>(text, context, gate),
+    }
 }
 
 fn visit_array<W: Way>(
@@ -160,8 +171,11 @@ trait Way {
     fn next<'de, A: SeqAccess<'de>>(
         array: &mut A,
         items: &mut Items<'de, '_>,
-    ) -> Result<Option<Result<(), Fault>>, A::Error>;
+    ) -> Result<Option<ReadItem<'de>>, A::Error>;
 }
+
+/// What an item says, and its text where that is at hand.
+type ReadItem<'a> = (Result<(), Fault>, Option<&'a str>);
 
 struct InPlace;
 
@@ -169,8 +183,9 @@ impl Way for InPlace {
     fn next<'de, A: SeqAccess<'de>>(
         array: &mut A,
         items: &mut Items<'de, '_>,
-    ) -> Result<Option<Result<(), Fault>>, A::Error> {
-        array.next_element_seed(ItemVisitor(items))
+    ) -> Result<Option<ReadItem<'de>>, A::Error> {
+        let fields = array.next_element_seed(ItemVisitor(items))?;
+        Ok(fields.map(|fields| (fields, None)))
     }
 }
 
@@ -180,15 +195,44 @@ impl Way for CutOut {
     fn next<'de, A: SeqAccess<'de>>(
         array: &mut A,
         items: &mut Items<'de, '_>,
-    ) -> Result<Option<Result<(), Fault>>, A::Error> {
+    ) -> Result<Option<ReadItem<'de>>, A::Error> {
         let raw = array.next_element::<&'de RawValue>()?;
-        Ok(raw.map(|raw| item(raw.get(), items).unwrap_or_else(|error| Err(unreadable(&error)))))
+        Ok(raw.map(|raw| {
+            let fields = item(raw.get(), items);
+            let fields = fields.unwrap_or_else(|error| Err(unreadable(&error)));
+            (fields, Some(raw.get()))
+        }))
     }
 }
 
 /// An item that the grammar allows and no text or number can hold.
 fn unreadable(error: &serde_json::Error) -> Fault {
     Fault::new(RejectCode::InvalidJson, None, error_reason(error))
+}
+
+/// Reads an array for the texts of its refused items alone.
+struct TextVisitor<'f>(&'f mut Fill);
+
+impl<'de> Visitor<'de> for TextVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
+        for index in 0.. {
+            if self.0.wanted() == Some(index) {
+                match array.next_element::<&'de RawValue>()? {
+                    Some(text) => self.0.give(text.get()),
+                    None => break,
+                }
+            } else if array.next_element::<IgnoredAny>()?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 struct ArrayVisitor<'i, 'a, 'c, W>(&'i mut Items<'a, 'c>, std::marker::PhantomData<W>);
@@ -204,7 +248,7 @@ impl<'de, W: Way> Visitor<'de> for ArrayVisitor<'_, 'de, '_, W> {
         loop {
             self.0.begin_item();
             match W::next(&mut array, self.0)? {
-                Some(fields) => self.0.end_item(fields, None),
+                Some((fields, text)) => self.0.end_item(fields, None, text.map(str::as_bytes)),
                 None => return Ok(()),
             }
         }

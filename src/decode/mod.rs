@@ -32,6 +32,7 @@ mod json;
 mod line_protocol;
 mod measure_value;
 mod ndjson;
+mod refused;
 mod row_end;
 mod timestamp;
 
@@ -42,6 +43,7 @@ pub use decoded::{DecodeContext, Decoded, Gate, Rejections};
 pub use json::json;
 pub use line_protocol::{LineMapping, LineOptions, TextOnly, line_end, line_protocol};
 pub use ndjson::ndjson;
+pub use refused::{ITEM_BYTES_MAX, ItemForm, Refused, RefusedItem};
 pub use row_end::RowEnd;
 pub use timestamp::{TimeFault, TimeText, TimeUnit, parse_time};
 

@@ -25,7 +25,7 @@ pub fn ndjson(body: &[u8], context: &DecodeContext, gate: &mut dyn Gate) -> Deco
             }),
             Err(error) => Err(invalid(error.valid_up_to(), "not UTF-8")),
         };
-        items.end_item(fields, Some(number));
+        items.end_item(fields, Some(number), Some(line));
     }
     items.finish()
 }

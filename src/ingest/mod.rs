@@ -13,6 +13,7 @@ pub use measure_cap::{MeasureCap, NewMeasures};
 pub use preview::{Preview, PreviewedReading};
 pub use sensor_cap::{Admission, SensorCap};
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -30,6 +31,7 @@ use crate::journal::record::DIGEST_BYTES;
 use crate::journal::{Journal, JournalError, KeyedAnswer, Record};
 use crate::metrics::{Ledger, Refusal};
 use crate::model::{MEASURES_PER_SENSOR_MAX, MeasureName, Micros, RejectCode, Rejection, SensorId};
+use crate::quarantine::{Quarantine, Source};
 use crate::retention::RetentionTable;
 
 /// Bytes of a body from which on it is decoded apart: a worker that decodes
@@ -96,6 +98,10 @@ pub struct Intake {
     pub unit: Option<TimeUnit>,
     /// The parameter that says so, named in messages.
     pub unit_parameter: &'static str,
+    /// The path where it came in, for whoever looks at what was refused.
+    pub source: &'static str,
+    /// Who sent it, as far as the connection says.
+    pub peer: Option<IpAddr>,
 }
 
 impl Intake {
@@ -108,6 +114,8 @@ impl Intake {
             unit,
             // Names the parameter in messages, no more.
             unit_parameter: _,
+            source: _,
+            peer: _,
         } = self;
         let format = match format {
             Format::Json => "json".to_owned(),
@@ -136,6 +144,7 @@ pub struct Ingest {
     settings: IngestSettings,
     mapping: Arc<LineMapping>,
     retention: Arc<RetentionTable>,
+    quarantine: Arc<Quarantine>,
 }
 
 /// What one body brought that is new.
@@ -151,6 +160,7 @@ struct IngestGate<'a> {
     cap: &'a SensorCap,
     measure_cap: &'a MeasureCap,
     retention: &'a RetentionTable,
+    refused_bytes_max: usize,
     admitted: Admitted,
 }
 
@@ -165,6 +175,10 @@ impl Gate for IngestGate<'_> {
         } else {
             Err(self.cap.sensors_max())
         }
+    }
+
+    fn refused_bytes_max(&self) -> usize {
+        self.refused_bytes_max
     }
 
     fn oldest_kept(&mut self, sensor: &SensorId) -> Micros {
@@ -195,6 +209,7 @@ impl Ingest {
         Self {
             journal,
             ledger,
+            quarantine: Quarantine::off(Arc::clone(&clock)),
             clock,
             stamps: Arc::new(ReceiptStamps::default()),
             cap: Arc::new(SensorCap::new(settings.sensors_max)),
@@ -214,6 +229,12 @@ impl Ingest {
     #[must_use]
     pub fn with_retention(self, retention: Arc<RetentionTable>) -> Self {
         Self { retention, ..self }
+    }
+
+    /// The same, keeping what it refuses in `quarantine`.
+    #[must_use]
+    pub fn with_quarantine(self, quarantine: Arc<Quarantine>) -> Self {
+        Self { quarantine, ..self }
     }
 
     /// The cap on distinct sensors.
@@ -238,6 +259,11 @@ impl Ingest {
         key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
     ) -> Result<Outcome, IngestError> {
         let received_at = self.clock.now();
+        let source = Source {
+            name: how.source,
+            unit: how.unit,
+        };
+        let peer = how.peer;
         let decoded = if body.len() < DECODE_APART_BYTES {
             self.decode(&body, &how, received_at)
         } else {
@@ -246,7 +272,7 @@ impl Ingest {
             joined(tokio::task::spawn_blocking(decode)).await?
         };
         let (decoded, admitted) = decoded.inspect_err(|_| self.ledger.refuse(Refusal::BadBody))?;
-        let taken = self.take(decoded, received_at, key).await;
+        let taken = self.take(decoded, received_at, (source, peer), key).await;
         match &taken {
             Ok(_) => {
                 self.cap.settle(&admitted.sensors);
@@ -307,6 +333,7 @@ impl Ingest {
             cap: &self.cap,
             measure_cap: &self.measure_cap,
             retention: &self.retention,
+            refused_bytes_max: self.quarantine.room(),
             admitted: Admitted::default(),
         }
     }
@@ -337,9 +364,12 @@ impl Ingest {
         &self,
         mut decoded: Decoded,
         received_at: Micros,
+        (source, peer): (Source, Option<IpAddr>),
         key: Option<(IdempotencyKey, [u8; DIGEST_BYTES])>,
     ) -> Result<Outcome, JournalError> {
         let batch = std::mem::take(&mut decoded.batch);
+        let refused = std::mem::take(&mut decoded.refused);
+        let refused = self.quarantine.hold(refused, decoded.rejections.total());
         let accepted = batch.len() as u64;
         let count = || self.count(&decoded);
         let mut outcome = Outcome {
@@ -371,6 +401,8 @@ impl Ingest {
                 .await
                 .inspect_err(|error| self.ledger.refuse(refusal(error)))?;
         }
+        // Only now: what the journal refused as a whole is sent again.
+        refused.keep(source, received_at, |_| peer);
         if !is_keyed {
             // As late as can be: devices set their clocks by it.
             outcome.server_time = self.clock.now();

@@ -190,6 +190,10 @@ pub fn describe() {
             names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
             "Idempotency keys forgotten before their time, at a bound",
         ),
+        (
+            names::QUARANTINE_NOT_KEPT_TOTAL,
+            "Refused items that are not kept on disk",
+        ),
     ] {
         describe_counter!(name, help);
     }
@@ -206,6 +210,7 @@ pub fn describe() {
         names::REGISTRY_COPY_BATCHES_TOTAL,
         names::IDEMPOTENT_REPLAYS_TOTAL,
         names::IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL,
+        names::QUARANTINE_NOT_KEPT_TOTAL,
     ] {
         counter!(name).increment(0);
     }
@@ -287,6 +292,8 @@ pub fn describe() {
             names::RETENTION_LAST_SUCCESS_TIMESTAMP_SECONDS,
             "When the last pass of retention ended that left nothing out",
         ),
+        (names::QUARANTINE_ITEMS, "Refused items kept on disk"),
+        (names::QUARANTINE_BYTES, "Bytes of these"),
         ("hourglass_flushes_in_flight", "Flush commands under way"),
         ("hourglass_store_up", "1 if the store answered last time"),
     ] {

@@ -37,6 +37,12 @@ pub const REGISTRY_SITES_REWRITING: &str = "hourglass_registry_sites_rewriting";
 pub const IDEMPOTENT_REPLAYS_TOTAL: &str = "hourglass_idempotent_replays_total";
 /// Idempotency keys forgotten before their time, because a bound was reached.
 pub const IDEMPOTENCY_KEYS_FORGOTTEN_TOTAL: &str = "hourglass_idempotency_keys_forgotten_total";
+/// Refused items that are not kept, for want of room in the queue or on disk.
+pub const QUARANTINE_NOT_KEPT_TOTAL: &str = "hourglass_quarantine_not_kept_total";
+/// Refused items kept on disk.
+pub const QUARANTINE_ITEMS: &str = "hourglass_quarantine_items";
+/// Bytes of the refused items kept on disk.
+pub const QUARANTINE_BYTES: &str = "hourglass_quarantine_bytes";
 /// Time to answer a request, by route, method and status.
 pub const HTTP_REQUEST_SECONDS: &str = "hourglass_http_request_seconds";
 /// Receipt minus the reading's own time, in seconds, of the oldest reading of

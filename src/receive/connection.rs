@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +25,11 @@ use super::lent_body::{LentBody, discard};
 /// by its status.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyStalled;
+
+/// Put into the extensions of a request: whose connection it came over, which is
+/// a proxy's where there is one.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
 
 /// The requests of one connection so far.
 #[derive(Debug, Default)]
@@ -71,6 +77,7 @@ impl Drop for UnderWay {
 pub(super) struct ConnectionRoutes {
     pub(super) routes: Router,
     pub(super) activity: Arc<Activity>,
+    pub(super) peer: Peer,
 }
 
 impl<B> Service<Request<B>> for ConnectionRoutes
@@ -92,7 +99,8 @@ where
         // nothing unless it is read.
         let is_apart = request.version() == Version::HTTP_2;
         let asks = request.headers().contains_key(header::EXPECT);
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        head.extensions.insert(self.peer);
         let (body, rest) = LentBody::lend(body, asks);
         let answer = self.routes.call(Request::from_parts(head, body));
         Box::pin(async move {

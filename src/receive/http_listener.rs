@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Activity, ConnectionRoutes};
+use super::connection::{Activity, ConnectionRoutes, Peer};
 
 /// Pause after the system had no means for a further connection (file
 /// descriptors, memory); those that end meanwhile free some.
@@ -88,7 +88,7 @@ pub async fn serve_http(
             () = stop.cancelled() => break,
             accepted = accept(&listener, &permits) => accepted,
         };
-        let (stream, permit) = match accepted {
+        let (stream, peer, permit) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 if !is_of_one_connection(&error) {
@@ -107,6 +107,7 @@ pub async fn serve_http(
             let service = TowerToHyperService::new(ConnectionRoutes {
                 routes,
                 activity: Arc::clone(&activity),
+                peer,
             });
             let connection = builder.serve_connection(TokioIo::new(stream), service);
             // The library's own timeout begins with HTTP/1: it knows neither a
@@ -129,11 +130,12 @@ pub async fn serve_http(
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
     let permit = Arc::clone(permits).acquire_owned().await;
     let permit = permit.expect("the semaphore is never closed");
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
+    let (stream, address) = listener.accept().await?;
+    // One that came over IPv4 is told so, also where the listener has both.
+    Ok((stream, Peer(address.ip().to_canonical()), permit))
 }
 
 /// Errors that say something of the connection, not of the listener (accept(2)).

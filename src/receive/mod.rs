@@ -9,7 +9,7 @@ mod lent_body;
 mod udp;
 
 pub use body_budget::{BodyBudget, BodyShare};
-pub use connection::BodyStalled;
+pub use connection::{BodyStalled, Peer};
 pub use http_body::{BodyLimits, ReceiveError, read_body};
 pub use http_listener::{ConnectionLimits, OpenConnections, serve_http};
 pub use udp::{Block, BlockQueue, Most, UdpListener, UdpOptions, UdpReceivers, UdpWatch, give_way};

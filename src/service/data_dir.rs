@@ -74,6 +74,12 @@ impl DataDir {
         self.path.join("keys")
     }
 
+    /// Where refused items are kept.
+    #[must_use]
+    pub fn quarantine(&self) -> PathBuf {
+        self.path.join("quarantine")
+    }
+
     /// Where the embedded store lies.
     #[must_use]
     pub fn store(&self) -> PathBuf {

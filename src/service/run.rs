@@ -24,6 +24,7 @@ use crate::ingest::Ingest;
 use crate::journal::disk::{Disk, FsDisk};
 use crate::journal::{Journal, KeyedWatch, LogError, Recovered, WriterThread};
 use crate::metrics::Ledger;
+use crate::quarantine::{Quarantine, QuarantineThread};
 use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
 use crate::registry::{Copies, CopiesTask, Registry};
@@ -106,6 +107,7 @@ struct Running {
     udp: Udp,
     writer: WriterThread,
     saver: SaverThread,
+    quarantine: QuarantineThread,
     stop_flusher: CancellationToken,
     stop_http: CancellationToken,
     deadline: CancellationToken,
@@ -202,7 +204,10 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         settings.ingest,
         settings.line_protocol.clone(),
     );
-    let ingest = ingest.with_retention(Arc::clone(&retention));
+    let quarantine = open_quarantine(&settings, data.quarantine(), &clock).await?;
+    let ingest = ingest
+        .with_retention(Arc::clone(&retention))
+        .with_quarantine(Arc::clone(quarantine.quarantine()));
     let query = Query::new(
         Arc::clone(&buffer),
         Arc::clone(&store),
@@ -243,6 +248,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         registry,
         deletions,
         sweep,
+        quarantine: Arc::clone(quarantine.quarantine()),
         buffer,
         journal,
         progress,
@@ -311,6 +317,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         udp,
         writer,
         saver,
+        quarantine,
         stop_flusher,
         stop_http,
         deadline,
@@ -340,6 +347,18 @@ async fn open_keys(
         );
     }
     Ok(saver)
+}
+
+/// Opens the quarantine in `dir`; its damage never stops the start.
+async fn open_quarantine(
+    settings: &Settings,
+    dir: std::path::PathBuf,
+    clock: &Arc<dyn Clock>,
+) -> Result<QuarantineThread, ServiceError> {
+    let (settings, clock) = (settings.quarantine, Arc::clone(clock));
+    let open = move || Quarantine::start(&dir, &settings, clock);
+    let opened = tokio::task::spawn_blocking(open).await;
+    opened.map_err(|_| ServiceError::Died("quarantine of refused items"))
 }
 
 async fn open_journal(
@@ -400,6 +419,7 @@ impl Running {
         // It notes its end in the journal, which is still there.
         self.deletion.abort();
         self.saver.finish().await;
+        self.quarantine.finish().await;
         let low_water = low_water(&self.parts.progress, &self.parts.buffer);
         let low_water = self.parts.keys.hold(low_water);
         let left = self.parts.journal.tail().durable_end() - low_water;

@@ -98,6 +98,8 @@ impl Service {
             format,
             unit: None,
             unit_parameter: "unit",
+            source: "/v1/readings",
+            peer: None,
         };
         let (ingest, body) = (self.ingest.clone(), Bytes::from(body.to_owned()));
         tokio::spawn(async move { ingest.accept_keyed(request, body, how, ()).await })

@@ -101,7 +101,7 @@ fn rivals(numbers: std::ops::Range<u32>) -> Vec<Record> {
 }
 
 fn refused(buffer: &Buffer) -> Vec<f64> {
-    let newest_first = buffer.conflicts().into_iter();
+    let newest_first = buffer.conflicts(None, now()).into_iter();
     newest_first
         .rev()
         .map(|conflict| conflict.refused)

@@ -94,6 +94,7 @@ pub(super) fn buffer(bytes_max: usize) -> Buffer {
     let settings = BufferSettings {
         bytes_max,
         conflicts_kept: 1000,
+        conflicts_age_max: std::time::Duration::from_secs(86_400),
         recent_readings: 20,
     };
     Buffer::new(

@@ -21,7 +21,7 @@ fn apply(buffer: &Buffer, seq: u64, batch: &Batch) {
 /// The tag `core` of the value that stays and of the one refused, of the newest
 /// conflict.
 fn cores(buffer: &Buffer) -> (Option<String>, Option<String>) {
-    let newest = buffer.conflicts().swap_remove(0);
+    let newest = buffer.conflicts(None, now()).swap_remove(0);
     let ConflictRecord {
         kept_from,
         refused_from,
@@ -99,7 +99,7 @@ fn a_conflict_names_the_origins_of_both_values() {
     // Without an origin on one side nothing is said.
     apply(&buffer, 11, &reading("S1", HOUR, 3, 2.0));
     assert_eq!(cores(&buffer), (Some("1".to_owned()), None));
-    assert_eq!(buffer.conflicts()[0].hint(), None);
+    assert_eq!(buffer.conflicts(None, now())[0].hint(), None);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn after_a_rebase_what_was_loaded_is_of_unknown_origin_and_the_rest_keeps_its_ow
     buffer.rebase(&write.key, write.target, Some(&loaded), now());
     assert_eq!(buffer.pending_values(), 2);
     assert_eq!(cores(&buffer), (None, Some("0".to_owned())));
-    assert_eq!(buffer.conflicts()[0].hint(), None);
+    assert_eq!(buffer.conflicts(None, now())[0].hint(), None);
 
     for (offset, kept) in [(12, Some("1")), (13, Some("2")), (4, None)] {
         apply(&buffer, 9, &tagged("S1", HOUR, offset, 3.0, "7"));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answers::{at, expect_problem, flushed, get, post};
+use crate::support::eventually::eventually;
 use crate::support::hourglass::Hourglass;
 use crate::support::site::{Site, each_store};
 
@@ -47,7 +48,7 @@ async fn a_refused_value_is_shown_with_the_one_that_stays() {
 #[tokio::test]
 async fn the_newest_come_first_and_no_more_than_are_kept() {
     let site = Site::embedded().await;
-    let hourglass = site.start().set("BUFFER__CONFLICTS_KEPT", "3").start();
+    let hourglass = site.start().set("BUFFER__CONFLICTS_KEPT", "12").start();
     for temp in 0..6 {
         post(
             &hourglass,
@@ -65,6 +66,45 @@ async fn the_newest_come_first_and_no_more_than_are_kept() {
         hourglass.metric("hourglass_values_conflict_total").await,
         5.0
     );
+}
+
+#[tokio::test]
+async fn those_of_one_sensor_are_not_pushed_out_by_another() {
+    let site = Site::embedded().await;
+    let hourglass = site.start().set("BUFFER__CONFLICTS_KEPT", "12").start();
+    for (sensor, temps) in [("a/b", 0..3), ("loud", 0..40)] {
+        for temp in temps {
+            let item = json!({ "sensorId": sensor, "ts": at(0), "temp": temp });
+            post(&hourglass, &item).await;
+        }
+    }
+    let refused = async |path: &str| -> Vec<f64> {
+        let (status, answer) = hourglass.get(path).await;
+        assert_eq!(status, 200, "{answer}");
+        let told = answer["conflicts"].as_array().unwrap().iter();
+        told.map(|c| c["refused"].as_f64().unwrap()).collect()
+    };
+    assert_eq!(refused("/v1/sensors/a%2Fb/conflicts").await, [2.0, 1.0]);
+    assert_eq!(refused("/v1/sensors/a%2Fb/conflicts?limit=1").await, [2.0]);
+    assert_eq!(
+        refused("/v1/sensors/loud/conflicts").await,
+        [39.0, 38.0, 37.0]
+    );
+    assert_eq!(refused("/v1/sensors/none/conflicts").await, [0.0; 0]);
+    assert_eq!(refused("/v1/conflicts").await, [39.0, 38.0, 37.0, 2.0, 1.0]);
+}
+
+#[tokio::test]
+async fn those_that_are_too_old_are_not_shown() {
+    let site = Site::embedded().await;
+    let old = site.start().set("BUFFER__CONFLICTS_AGE_MAX", "1s").start();
+    for temp in 0..2 {
+        let item = json!({ "sensorId": "S1", "ts": at(0), "temp": temp });
+        post(&old, &item).await;
+    }
+    let gone = async || conflicts(&old).await.is_empty().then_some(());
+    eventually("the conflict is too old", gone).await;
+    assert_eq!(old.metric("hourglass_values_conflict_total").await, 1.0);
 }
 
 #[tokio::test]

@@ -41,6 +41,7 @@ async fn head_answers_as_get_does_without_the_body() {
         "/v1/sensors/S1/latest",
         "/v1/latest?sensor=S1",
         "/v1/conflicts",
+        "/v1/sensors/S1/conflicts",
         "/livez",
         "/readyz",
         "/v1/latest",

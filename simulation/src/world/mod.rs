@@ -73,6 +73,7 @@ impl World {
         let settings = BufferSettings {
             bytes_max: 1 << 20,
             conflicts_kept: 0,
+            conflicts_age_max: std::time::Duration::from_secs(86_400),
             recent_readings: RECENT_READINGS,
         };
         let other = Buffer::new(

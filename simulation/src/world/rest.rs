@@ -105,6 +105,8 @@ impl World {
             // Buckets that were set aside are due again.
             self.clock.advance(Duration::from_secs(600));
             self.flush(2, true, None);
+            // What it was not told the end of it has not told others of either.
+            self.flush_other();
             self.make_deletions(usize::MAX, None)?;
             if self.deletions_need_a_start() {
                 self.crash(self.disk.after_kill(), None)?;
@@ -112,7 +114,10 @@ impl World {
             }
             let is_behind = self.process.progress.lag() > 0;
             let is_deleting = self.process.buffer.open_deletions() > 0;
-            let is_idle = turn == Turn::Idle && !is_behind && !is_deleting;
+            let is_idle = turn == Turn::Idle
+                && !is_behind
+                && !is_deleting
+                && self.other.pending_values() == 0;
             if self.rounds.is_empty() && is_idle {
                 let end = self.process.tail.durable_end();
                 let low_water = low_water(&self.process.progress, &self.process.buffer);

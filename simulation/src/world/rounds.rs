@@ -58,6 +58,11 @@ impl World {
         let decoded = decoded(body, self.clock.now());
         self.other
             .apply(1, self.clock.now(), &decoded.batch, self.clock.elapsed());
+        self.flush_other();
+    }
+
+    /// The other process begins to flush what it has.
+    pub(super) fn flush_other(&mut self) {
         let leases = self.other.lease(&policy(&self.clock, true, None), 3);
         if !leases.is_empty() {
             self.start_round(FlushRound::new(leases), Arc::clone(&self.other), false);

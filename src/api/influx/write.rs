@@ -1,5 +1,6 @@
 //! `POST /write` and `POST /api/v2/write`: line protocol.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -15,23 +16,26 @@ use crate::api::idempotency::{accept, keyed_request, mark};
 use crate::api::{ApiState, Problem};
 use crate::decode::TextOnly;
 use crate::ingest::{Format, Intake};
+use crate::receive::Peer;
 
 pub(super) async fn post_v1(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, InfluxError> {
-    write(Dialect::V1, &state, query, headers, body).await
+    write(Dialect::V1, &state, (query, peer), headers, body).await
 }
 
 pub(super) async fn post_v2(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, InfluxError> {
-    write(Dialect::V2, &state, query, headers, body).await
+    write(Dialect::V2, &state, (query, peer), headers, body).await
 }
 
 /// 204 when no line was refused, an empty body included. Content-Type is not
@@ -39,7 +43,7 @@ pub(super) async fn post_v2(
 async fn write(
     dialect: Dialect,
     state: &ApiState,
-    query: Option<String>,
+    (query, peer): (Option<String>, Option<Extension<Peer>>),
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, InfluxError> {
@@ -58,6 +62,11 @@ async fn write(
         format: Format::LineProtocol(TextOnly::Skip),
         unit: Some(unit),
         unit_parameter: "precision",
+        source: match dialect {
+            Dialect::V1 => "/write",
+            Dialect::V2 => "/api/v2/write",
+        },
+        peer: peer.map(|Extension(Peer(address))| address),
     };
     let told = |problem: Problem| InfluxError::of(dialect, problem);
     let request = keyed_request(&headers, route).map_err(told)?;

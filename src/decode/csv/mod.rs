@@ -48,13 +48,15 @@ pub fn csv(
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     let mut rows = Rows::new(body, columns.delimiter());
     let layout = Layout::read(&mut rows, columns)?;
+    let header = rows.last_row();
     let mut items = Items::of_table(context, gate, ADVICE);
     let mut cells = Vec::new();
     while let Some((line, row)) = rows.next(&layout, &mut cells) {
         items.begin_item();
         let fields = row.and_then(|()| fields(&cells, &layout, columns, context, &mut items));
-        items.end_item(fields, Some(line));
+        items.end_item(fields, Some(line), Some(rows.last_row()));
     }
+    items.set_header(header);
     Ok(items.finish())
 }
 

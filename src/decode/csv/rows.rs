@@ -31,6 +31,8 @@ const SPARE_BODIES: usize = 4;
 pub(super) struct Rows<'a> {
     body: &'a [u8],
     at: usize,
+    /// Where the row at hand begins.
+    row_start: usize,
     line: u64,
     delimiter: u8,
     /// Bytes that may still be read in vain.
@@ -44,6 +46,7 @@ impl<'a> Rows<'a> {
         Self {
             body,
             at: 0,
+            row_start: 0,
             line: 1,
             delimiter,
             spare: body.len().saturating_mul(SPARE_BODIES),
@@ -76,13 +79,18 @@ impl<'a> Rows<'a> {
         } else {
             self.quoted(start, line_end, fits, cells)
         };
-        self.at = end;
+        (self.row_start, self.at) = (start, end);
         self.line += if end == line_end {
             1
         } else {
             memchr::memchr_iter(b'\n', &self.body[start..end]).count() as u64
         };
         Some((line, row.and_then(|()| fits.check_width(cells.len()))))
+    }
+
+    /// The text of the row that was yielded last.
+    pub(super) fn last_row(&self) -> &'a [u8] {
+        &self.body[self.row_start..self.at]
     }
 
     fn is_blank(&self, line: &[u8]) -> bool {

@@ -25,7 +25,7 @@ pub(super) use value::{is_float, is_no_finite_word};
 
 use super::decoded::Fault;
 use super::item::Items;
-use super::{DecodeContext, Decoded, Gate, RowEnd};
+use super::{DecodeContext, Decoded, Gate, ItemForm, RowEnd};
 use crate::model::RejectCode;
 use line::Line;
 
@@ -117,6 +117,7 @@ impl<'a, 'o> LineReader<'a, 'o> {
     }
 
     pub(super) fn read(&mut self, body: &'a [u8], items: &mut Items<'a, '_>) {
+        items.set_form(ItemForm::Line);
         let mut rest = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
         let mut number = 1;
         loop {
@@ -139,7 +140,7 @@ impl<'a, 'o> LineReader<'a, 'o> {
                 error.valid_up_to() - start
             );
             let fault = Fault::new(RejectCode::InvalidLine, None, detail);
-            items.end_item(Err(fault), Some(number));
+            items.end_item(Err(fault), Some(number), Some(&rest[start..end]));
             number += 1;
             rest = &rest[end..];
         }
@@ -189,7 +190,8 @@ impl<'a, 'o> LineReader<'a, 'o> {
             Ok(()) => line.position(),
             Err(_) => line::end_of_line(text.as_bytes(), start),
         };
-        let accepted = items.end_line(fields, number, self.options.text_only);
+        let raw = &text.as_bytes()[start..end];
+        let accepted = items.end_line(fields, number, self.options.text_only, raw);
         if let Some((sensor, origin)) = accepted {
             self.learn(line.series(), KnownSeries { sensor, origin });
         }

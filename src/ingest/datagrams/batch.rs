@@ -33,6 +33,10 @@ impl Gate for DatagramGate<'_> {
         self.gate.admit(sensor)
     }
 
+    fn refused_bytes_max(&self) -> usize {
+        self.gate.refused_bytes_max()
+    }
+
     fn oldest_kept(&mut self, sensor: &SensorId) -> Micros {
         self.gate.oldest_kept(sensor)
     }

@@ -70,7 +70,7 @@ impl Refusals {
 }
 
 /// The source of the datagram at `place` of all.
-fn source_of(blocks: &[Block], mut place: usize) -> Option<SocketAddr> {
+pub(super) fn source_of(blocks: &[Block], mut place: usize) -> Option<SocketAddr> {
     for block in blocks {
         if place < block.len() {
             return block.source(place);

@@ -9,10 +9,13 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{Admitted, Ingest};
+use super::refusals::source_of;
 use super::{DatagramBatch, Refusals};
-use crate::decode::TimeUnit;
+use crate::decode::{DecodedDatagrams, RefusedItem, TimeUnit};
 use crate::journal::{Answer, AppendError, JournalError, JournalState, Record, Reservation};
 use crate::metrics::UdpDrop;
+use crate::model::Micros;
+use crate::quarantine::Source;
 use crate::receive::{Block, BlockQueue, Most, give_way};
 
 /// What is decoded into one batch at most. Whoever posts over HTTP waits for the
@@ -155,7 +158,7 @@ impl Worker {
         if accepted == 0 {
             if at == Try::First {
                 self.ingest.count(&all.decoded);
-                self.refusals.note(&all, &blocks, Instant::now());
+                self.note(&mut all, &blocks, received_at);
             }
             return ledger.udp().decode(all.datagrams, all.empty);
         }
@@ -185,7 +188,7 @@ impl Worker {
         match self.runtime.block_on(queued) {
             Ok(answer) => {
                 if at == Try::First {
-                    self.refusals.note(&all, &blocks, Instant::now());
+                    self.note(&mut all, &blocks, received_at);
                 }
                 self.under_way.push_back(UnderWay {
                     blocks,
@@ -235,6 +238,20 @@ impl Worker {
                 return Room::Refused(reason);
             }
         }
+    }
+
+    /// Tells what was refused, and keeps it.
+    fn note(&mut self, all: &mut DecodedDatagrams, blocks: &[Block], received_at: Micros) {
+        self.refusals.note(all, blocks, Instant::now());
+        let source = Source {
+            name: "udp",
+            unit: self.unit,
+        };
+        let refused = std::mem::take(&mut all.decoded.refused);
+        let total = all.decoded.rejections.total();
+        let peer = |item: &RefusedItem| source_of(blocks, item.body).map(|peer| peer.ip());
+        let held = self.ingest.quarantine.hold(refused, total);
+        held.keep(source, received_at, peer);
     }
 
     /// Submits in two pieces what the journal never takes as one.

@@ -1,5 +1,7 @@
 //! Real answers are as described: status, media type, every field.
 
+use std::collections::BTreeSet;
+
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -226,6 +228,13 @@ async fn answers_and_refusals_are_as_described() {
         get("/v1/retention", "?since=1", 400),
         get("/v1/conflicts", "", 200),
         get("/v1/conflicts", "?limit=1", 400),
+        get("/v1/sensors/{id}/conflicts", "?limit=1", 200),
+        get("/v1/sensors/{id}/conflicts", "?limit=0", 400),
+        get("/v1/rejected", "", 200),
+        get("/v1/rejected", "?form=items&format=line", 200),
+        get("/v1/rejected", "?reason=odd", 400),
+        get("/v1/rejected/totals", "", 200),
+        get("/v1/rejected/totals", "?reason=no_measures", 400),
         influx("/write", "", LINES, 400),
         influx("/write", "?precision=d", LINES, 400),
         influx("/write", "", &large, 413),
@@ -295,6 +304,15 @@ async fn answers_and_refusals_are_as_described() {
     for case in &cases {
         case.check(&hourglass, &document).await;
     }
+    let (_, rejected) = hourglass.get_text("/v1/rejected").await;
+    let schema = &document["components"]["schemas"]["RejectedItem"];
+    let mut formats = BTreeSet::new();
+    for line in rejected.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(faults(&document, schema, &record), Vec::<String>::new());
+        formats.insert(record["format"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(formats, ["csv", "json", "line"].map(String::from).into());
     let (_, conflicts) = hourglass.get("/v1/conflicts").await;
     let mut conflicts = conflicts["conflicts"].as_array().unwrap().iter();
     assert!(conflicts.any(|conflict| conflict["refused"] == json!(25.0)));

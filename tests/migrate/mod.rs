@@ -2,4 +2,5 @@
 
 mod dropped;
 mod kills;
+mod mistyped;
 mod there_and_back;

@@ -87,11 +87,11 @@ impl Migrate<'_> {
                         .await?;
                 }
                 Content::Readings(merge) => match begin(&bucket.key, *merge, there.as_ref()) {
-                    Some(copy) if copy.row < copy.merge.elements().len() => copies.push(copy),
+                    Ok(copy) if copy.row < copy.merge.elements().len() => copies.push(copy),
                     // Nothing is in a bucket all readings of which were deleted.
-                    Some(copy) if copy.last.is_none() => copies.push(copy),
-                    Some(_) => report.present += 1,
-                    None => conflict(&bucket.key, OTHER, report, watch),
+                    Ok(copy) if copy.last.is_none() => copies.push(copy),
+                    Ok(_) => report.present += 1,
+                    Err(reason) => conflict(&bucket.key, &reason, report, watch),
                 },
             }
         }
@@ -202,21 +202,19 @@ pub(super) fn conflict(
     watch.tell(&format!("{what}: not copied: {reason}"));
 }
 
-/// What is left to be copied; `None` where the target has something else.
-fn begin(key: &BucketKey, merge: Merge, there: Option<&StoredBucket>) -> Option<Copy> {
-    let mut row = 0;
-    if let Some(there) = there {
-        let mut elements = Elements::default();
-        for part in &there.parts {
-            if part.raw_dropped {
-                return None;
-            }
-            elements.extend(&part.elements);
+/// What is left to be copied; else why nothing is: the target has something else,
+/// or fields that are not true, on which further ones would rest.
+fn begin(key: &BucketKey, merge: Merge, there: Option<&StoredBucket>) -> Result<Copy, String> {
+    let row = match there.map(content) {
+        None => 0,
+        Some(Content::Dropped(_)) => return Err(OTHER.to_owned()),
+        Some(Content::Damaged(reason)) => return Err(format!("in the target {reason}")),
+        Some(Content::Readings(there)) => {
+            beginning(there.elements(), merge.elements()).ok_or(OTHER)?
         }
-        row = beginning(&elements, merge.elements())?;
-    }
+    };
     let last = there.and_then(|there| there.parts.last());
-    Some(Copy {
+    Ok(Copy {
         key: key.clone(),
         merge,
         row,

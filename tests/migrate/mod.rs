@@ -1,6 +1,7 @@
 //! `hourglass migrate`, the real binary on real stores.
 
+mod damaged;
 mod dropped;
 mod kills;
 mod mistyped;
-mod there_and_back;
+pub(crate) mod there_and_back;

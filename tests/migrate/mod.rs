@@ -2,6 +2,7 @@
 
 mod damaged;
 mod dropped;
+mod generated;
 mod kills;
 mod mistyped;
 pub(crate) mod there_and_back;

@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use hourglass::cli::{self, Action, ExitStatus};
 use hourglass::config::{Settings, StorePlace};
 use hourglass::import::ImportOptions;
-use hourglass::migrate::{Migrate, Report, Watch};
+use hourglass::migrate::{Console, Migrate, Note};
 use hourglass::service::{self, DataDir};
 use hourglass::store::WriterId;
 use hourglass::verify::Verify;
@@ -115,22 +114,28 @@ async fn verify(settings: Settings, repair: bool) -> ExitStatus {
 }
 
 async fn migrate(settings: Settings, from: StorePlace, to: StorePlace) -> ExitStatus {
-    let open = |place, is_source| service::open_place(place, &settings.store, is_source);
-    let opened = open(&from, true).and_then(|from| Ok((from, open(&to, false)?)));
-    let (from, to) = match opened {
+    let from = match service::open_place(&from, &settings.store, true).await {
         Ok(opened) => opened,
-        Err(error) => return fail(&error, ExitStatus::Failure),
+        Err(error) => return fail(&format_args!("--from: {error}"), ExitStatus::Failure),
     };
+    // Only now: where there is nothing to copy, nothing is made.
+    let to = match service::open_place(&to, &settings.store, false).await {
+        Ok(opened) => opened,
+        Err(error) => return fail(&format_args!("--to: {error}"), ExitStatus::Failure),
+    };
+    let note_dir = to.dir.as_ref().or(from.dir.as_ref());
+    let note = note_dir.map(|dir| Note::in_dir(dir, from.name.clone(), to.name.clone()));
     let writer = WriterId::new(rand::random());
     let migrate = Migrate {
         from: &*from.store,
         to: &*to.store,
         writer: &writer,
+        note: note.as_ref(),
     };
-    let mut told = Told {
-        last: Instant::now(),
-    };
-    match migrate.run(&mut told).await {
+    let mut console = Console::default();
+    let migrated = migrate.run(&mut console).await;
+    console.finish();
+    match migrated {
         Ok(report) => match print(&format!("{report}\n")) {
             ExitStatus::Done if !report.is_clean() => ExitStatus::Differences,
             printed => printed,
@@ -139,28 +144,6 @@ async fn migrate(settings: Settings, from: StorePlace, to: StorePlace) -> ExitSt
             &format_args!("{error}; what is copied stays, run the same again to go on"),
             ExitStatus::Failure,
         ),
-    }
-}
-
-/// Findings to standard output, how far it is to standard error.
-struct Told {
-    last: Instant,
-}
-
-impl Watch for Told {
-    fn tell(&mut self, line: &str) {
-        // A reader that went away does not end a migration.
-        print(&format!("{line}\n"));
-    }
-
-    fn reached(&mut self, report: &Report) {
-        if self.last.elapsed() >= Duration::from_secs(10) {
-            self.last = Instant::now();
-            eprintln!(
-                "{} sensors, {} buckets copied, {} there already, {} compared",
-                report.sensors, report.copied, report.present, report.buckets_same
-            );
-        }
     }
 }
 

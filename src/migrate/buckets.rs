@@ -3,7 +3,10 @@
 use futures_util::StreamExt;
 
 use super::same::{Content, beginning, content, same_fields, stated};
-use super::{BUCKETS_AT_ONCE, Migrate, Report, VALUES_AT_ONCE, Watch};
+use super::{
+    BUCKETS_AT_ONCE, Migrate, MigrateError, Note, Progress, Reached, Report, Stage, VALUES_AT_ONCE,
+    Watch,
+};
 use crate::bucket::{Computed, Elements, Merge};
 use crate::buffer::{LastPart, plan};
 use crate::model::{BucketKey, HourRange};
@@ -24,15 +27,47 @@ struct Copy {
 impl Migrate<'_> {
     pub(super) async fn copy_buckets(
         &self,
+        parts_total: Option<u64>,
         report: &mut Report,
         watch: &mut dyn Watch,
-    ) -> Result<(), StoreError> {
-        let mut buckets = Batches::of(self.from);
+    ) -> Result<(), MigrateError> {
+        let mut progress = Progress::begun(Stage::Copying, parts_total);
+        let earlier = self.reached_earlier().await?;
+        if let Some(earlier) = &earlier {
+            report.earlier = earlier.buckets;
+            progress.buckets = earlier.buckets;
+            progress.parts = earlier.parts;
+            progress.readings = earlier.readings;
+        }
+        watch.reached(&progress);
+        let mut buckets = Batches::behind(self.from, earlier.map(|earlier| earlier.last));
         while let Some(batch) = buckets.next(report, watch).await? {
             self.copy_batch(&batch, report, watch).await?;
-            watch.reached(report);
+            for bucket in &batch {
+                progress.passed(bucket);
+            }
+            if let (Some(note), Some(last)) = (self.note, batch.last()) {
+                note.write(&Reached {
+                    last: last.key.clone(),
+                    buckets: progress.buckets,
+                    parts: progress.parts,
+                    readings: progress.readings,
+                })?;
+            }
+            watch.reached(&progress);
         }
         Ok(())
+    }
+
+    /// What an earlier run noted, where the target still holds it: it may have
+    /// been emptied or restored since.
+    async fn reached_earlier(&self) -> Result<Option<Reached>, MigrateError> {
+        let noted = self.note.map_or(Ok(None), Note::read)?;
+        let Some(reached) = noted else {
+            return Ok(None);
+        };
+        let there = self.to.load(std::slice::from_ref(&reached.last)).await?;
+        Ok(there.into_iter().flatten().next().map(|_| reached))
     }
 
     async fn copy_batch(
@@ -52,11 +87,11 @@ impl Migrate<'_> {
                         .await?;
                 }
                 Content::Readings(merge) => match begin(&bucket.key, *merge, there.as_ref()) {
-                    Some(copy) if copy.row < copy.merge.elements().len() => copies.push(copy),
+                    Ok(copy) if copy.row < copy.merge.elements().len() => copies.push(copy),
                     // Nothing is in a bucket all readings of which were deleted.
-                    Some(copy) if copy.last.is_none() => copies.push(copy),
-                    Some(_) => report.present += 1,
-                    None => conflict(&bucket.key, OTHER, report, watch),
+                    Ok(copy) if copy.last.is_none() => copies.push(copy),
+                    Ok(_) => report.present += 1,
+                    Err(reason) => conflict(&bucket.key, &reason, report, watch),
                 },
             }
         }
@@ -167,21 +202,19 @@ pub(super) fn conflict(
     watch.tell(&format!("{what}: not copied: {reason}"));
 }
 
-/// What is left to be copied; `None` where the target has something else.
-fn begin(key: &BucketKey, merge: Merge, there: Option<&StoredBucket>) -> Option<Copy> {
-    let mut row = 0;
-    if let Some(there) = there {
-        let mut elements = Elements::default();
-        for part in &there.parts {
-            if part.raw_dropped {
-                return None;
-            }
-            elements.extend(&part.elements);
+/// What is left to be copied; else why nothing is: the target has something else,
+/// or fields that are not true, on which further ones would rest.
+fn begin(key: &BucketKey, merge: Merge, there: Option<&StoredBucket>) -> Result<Copy, String> {
+    let row = match there.map(content) {
+        None => 0,
+        Some(Content::Dropped(_)) => return Err(OTHER.to_owned()),
+        Some(Content::Damaged(reason)) => return Err(format!("in the target {reason}")),
+        Some(Content::Readings(there)) => {
+            beginning(there.elements(), merge.elements()).ok_or(OTHER)?
         }
-        row = beginning(&elements, merge.elements())?;
-    }
+    };
     let last = there.and_then(|there| there.parts.last());
-    Some(Copy {
+    Ok(Copy {
         key: key.clone(),
         merge,
         row,
@@ -223,20 +256,25 @@ pub(super) fn stored(
 }
 
 /// The buckets of a store, some at a time.
-pub(super) struct Batches {
+struct Batches {
     buckets: futures_util::stream::BoxStream<'static, Result<StoredBucket, StoreError>>,
 }
 
 impl Batches {
-    pub(super) fn of(store: &dyn Store) -> Self {
+    /// Those behind `after`, else all.
+    fn behind(store: &dyn Store, after: Option<BucketKey>) -> Self {
+        let buckets = match &after {
+            Some(after) => store.all_after(after),
+            None => store.all(),
+        };
         Self {
             // Asked again after its end, which a batch may have met.
-            buckets: store.all().fuse().boxed(),
+            buckets: buckets.fuse().boxed(),
         }
     }
 
     /// The next ones; what cannot be read is told and counted.
-    pub(super) async fn next(
+    async fn next(
         &mut self,
         report: &mut Report,
         watch: &mut dyn Watch,
@@ -254,7 +292,7 @@ impl Batches {
                 }
                 Some(Err(error @ StoreError::Corrupt { .. })) => {
                     report.conflicts += 1;
-                    watch.tell(&error.to_string());
+                    watch.tell(&format!("not copied: {error}"));
                 }
                 Some(Err(error)) => return Err(error),
             }

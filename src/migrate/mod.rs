@@ -6,14 +6,22 @@
 //! same (a run that was cut off) is gone on with, anything else is a conflict,
 //! told and never overwritten. So a run may end anywhere and be made again.
 //!
+//! **Going on.** A [`Note`] says up to which bucket the target holds the source
+//! durably, so that the next run need not look at these before the end. It saves
+//! time and is trusted with nothing: the comparison is always of everything.
+//!
 //! What the source holds is only read. Neither store may be written to meanwhile.
 
 mod buckets;
 mod compare;
+mod note;
+mod progress;
 mod registry;
 mod report;
 mod same;
 
+pub use note::{Note, NoteError, Reached};
+pub use progress::{Console, Progress, Stage};
 pub use report::Report;
 
 use crate::store::{Store, StoreError, WriterId};
@@ -36,6 +44,20 @@ pub struct Migrate<'a> {
     pub to: &'a dyn Store,
     /// Numbers the writes.
     pub writer: &'a WriterId,
+    /// Where it is noted how far it is; without one a run that is made again
+    /// looks at everything.
+    pub note: Option<&'a Note>,
+}
+
+/// Why a migration did not come to its end. The same run may be made again.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// A store cannot be read, or written to.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// How far it is cannot be noted.
+    #[error(transparent)]
+    Note(#[from] NoteError),
 }
 
 /// Who is told how it goes.
@@ -44,21 +66,26 @@ pub trait Watch: Send {
     fn tell(&mut self, line: &str);
 
     /// So far.
-    fn reached(&mut self, report: &Report);
+    fn reached(&mut self, progress: &Progress);
 }
 
 impl Migrate<'_> {
     /// Copies everything, then compares both stores.
     ///
     /// # Errors
-    /// When a store cannot be read or written on; the same run may be made again.
-    pub async fn run(&self, watch: &mut dyn Watch) -> Result<Report, StoreError> {
+    /// [`MigrateError`].
+    pub async fn run(&self, watch: &mut dyn Watch) -> Result<Report, MigrateError> {
         let mut report = Report::default();
+        let parts_total = self.from.part_count().await?;
         // What was dropped must be known before buckets of those hours come.
         self.copy_sites(&mut report, watch).await?;
         self.copy_sensors(&mut report, watch).await?;
-        self.copy_buckets(&mut report, watch).await?;
-        self.compare(&mut report, watch).await?;
+        self.copy_buckets(parts_total, &mut report, watch).await?;
+        self.compare(parts_total, &mut report, watch).await?;
+        if let Some(note) = self.note {
+            // Where something differs, the next run is to look at everything.
+            note.remove()?;
+        }
         Ok(report)
     }
 }

@@ -61,7 +61,6 @@ impl Migrate<'_> {
                     conflict(&format!("sensor {}", sensor.id), OTHER, report, watch);
                 }
             }
-            watch.reached(report);
             after = Some(last);
         }
         Ok(())

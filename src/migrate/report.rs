@@ -9,6 +9,8 @@ pub struct Report {
     pub copied: u64,
     /// Buckets that the target had already.
     pub present: u64,
+    /// Buckets that an earlier run noted as copied, or as there already.
+    pub earlier: u64,
     /// Sensors looked at.
     pub sensors: u64,
     /// Sites looked at.
@@ -36,8 +38,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} buckets copied, {} there already; {} sensors, {} sites; {} not copied",
-            self.copied, self.present, self.sensors, self.sites, self.conflicts
+            "{} buckets copied, {} there already, {} done by an earlier run; {} sensors, {} sites; \
+             {} not copied",
+            self.copied, self.present, self.earlier, self.sensors, self.sites, self.conflicts
         )?;
         write!(
             f,

@@ -27,19 +27,19 @@ pub(super) fn content(bucket: &StoredBucket) -> Content {
     }
     let mut merge = Merge::default();
     for part in &bucket.parts {
+        let from = merge.elements().len();
         for element in part.elements.iter() {
             let (counts, _) = merge.add(element.offset, element.values());
             if counts.duplicates + counts.conflicts > 0 {
                 return Content::Damaged("it holds a value twice");
             }
         }
+        let actual = merge.computed(from, merge.elements().len());
+        if !part.stray_fields.is_empty() || !is_true(&part.computed, &actual, &part.elements) {
+            return Content::Damaged("its computed fields are not true; see `hourglass verify`");
+        }
     }
-    let actual = merge.computed(0, merge.elements().len());
-    if is_true(&stated(bucket), &actual, merge.elements()) {
-        Content::Readings(Box::new(merge))
-    } else {
-        Content::Damaged("its computed fields are not true; see `hourglass verify --repair`")
-    }
+    Content::Readings(Box::new(merge))
 }
 
 /// The computed fields of a bucket over its parts, as they stand there.

@@ -27,13 +27,17 @@ pub fn open_store(
             Ok(Arc::new(EmbeddedStore::open(embedded_dir, embedded)?))
         }
         StoreUrl::Mongodb(uri) => {
-            let mongo = MongoSettings {
-                server_selection_timeout: settings.connect_timeout,
-                part_bytes_max: settings.part_bytes_max,
-                ..MongoSettings::default()
-            };
+            let mongo = mongo_settings(settings);
             Ok(Arc::new(MongoStore::connect(uri.reveal(), mongo)?))
         }
+    }
+}
+
+fn mongo_settings(settings: &StoreSettings) -> MongoSettings {
+    MongoSettings {
+        server_selection_timeout: settings.connect_timeout,
+        part_bytes_max: settings.part_bytes_max,
+        ..MongoSettings::default()
     }
 }
 
@@ -42,6 +46,10 @@ pub fn open_store(
 pub struct OpenedPlace {
     /// The store.
     pub store: Arc<dyn Store>,
+    /// Which one it is, without secrets; the same from wherever it is called.
+    pub name: String,
+    /// Its data directory, where it has one.
+    pub dir: Option<PathBuf>,
     _lock: Option<DataDir>,
 }
 
@@ -73,50 +81,70 @@ pub enum PlaceOpenError {
     JournalHoldsRecords(PathBuf),
 }
 
-/// Opens the store at `place` with these settings. One to copy from must be
-/// there, and hold all that its journal does.
+/// Opens the store at `place` with these settings. It must answer; one to copy
+/// from must be there, and hold all that its journal does: nothing is made there.
 ///
 /// # Errors
 /// [`PlaceOpenError`].
-pub fn open_place(
+pub async fn open_place(
     place: &StorePlace,
     settings: &StoreSettings,
     is_source: bool,
 ) -> Result<OpenedPlace, PlaceOpenError> {
-    let with = |url| StoreSettings {
-        url,
-        ..settings.clone()
-    };
-    let dir = match place {
+    let opened = match place {
         StorePlace::Mongodb(uri) => {
-            let settings = with(StoreUrl::Mongodb(uri.clone()));
-            return Ok(OpenedPlace {
-                store: open_store(&settings, Path::new(STORE_DIR))?,
+            let mongo = MongoSettings {
+                makes_missing: !is_source,
+                ..mongo_settings(settings)
+            };
+            OpenedPlace {
+                store: Arc::new(MongoStore::connect(uri.reveal(), mongo)?),
+                name: place.to_string(),
+                dir: None,
                 _lock: None,
-            });
+            }
         }
-        StorePlace::Embedded(dir) => dir,
+        StorePlace::Embedded(dir) => open_data_dir(dir, settings, is_source)?,
     };
-    if is_source && !dir.join(STORE_DIR).is_dir() {
-        return Err(NoStore(dir.clone()).into());
+    opened.store.ping().await?;
+    Ok(opened)
+}
+
+fn open_data_dir(
+    dir: &Path,
+    settings: &StoreSettings,
+    is_source: bool,
+) -> Result<OpenedPlace, PlaceOpenError> {
+    if is_source {
+        check_there_is_one(dir)?;
     }
     let data = DataDir::open(dir)?;
     let holds = holds_records(&data.journal()).map_err(|source| PlaceOpenError::Journal {
-        dir: dir.clone(),
+        dir: dir.to_owned(),
         source,
     })?;
     if holds {
-        return Err(PlaceOpenError::JournalHoldsRecords(dir.clone()));
+        return Err(PlaceOpenError::JournalHoldsRecords(dir.to_owned()));
     }
+    let embedded = StoreSettings {
+        url: StoreUrl::Embedded,
+        ..settings.clone()
+    };
+    let whole = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     Ok(OpenedPlace {
-        store: open_store(&with(StoreUrl::Embedded), &data.store())?,
+        store: open_store(&embedded, &data.store())?,
+        name: StorePlace::Embedded(whole).to_string(),
+        dir: Some(dir.to_owned()),
         _lock: Some(data),
     })
 }
 
-/// There is nothing to verify.
+/// There is nothing to read.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no store in {}; is the data directory right?", .0.display())]
+#[error(
+    "there is no store in {}; give the data directory that hourglass runs with, the one that \
+     holds the directory `{STORE_DIR}`", .0.display()
+)]
 pub struct NoStore(PathBuf);
 
 /// Whether an embedded store lies where `settings` say: opening it would make
@@ -125,9 +153,16 @@ pub struct NoStore(PathBuf);
 /// # Errors
 /// [`NoStore`] where none does.
 pub fn check_there_is_a_store(settings: &Settings) -> Result<(), NoStore> {
-    let dir = &settings.data.dir;
     match settings.store.url {
-        StoreUrl::Embedded if !dir.join(STORE_DIR).is_dir() => Err(NoStore(dir.clone())),
-        StoreUrl::Embedded | StoreUrl::Mongodb(_) => Ok(()),
+        StoreUrl::Embedded => check_there_is_one(&settings.data.dir),
+        StoreUrl::Mongodb(_) => Ok(()),
+    }
+}
+
+fn check_there_is_one(dir: &Path) -> Result<(), NoStore> {
+    if EmbeddedStore::is_in(&dir.join(STORE_DIR)) {
+        Ok(())
+    } else {
+        Err(NoStore(dir.to_owned()))
     }
 }

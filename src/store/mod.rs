@@ -27,6 +27,7 @@ pub use writer_id::WriterId;
 use std::fmt;
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 use crate::bucket::{Computed, Elements};
@@ -294,6 +295,17 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Every bucket there is, ordered by key, for `verify`.
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>>;
 
+    /// The buckets behind `after`, in the order of [`Store::all`].
+    fn all_after(&self, after: &BucketKey) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        behind(self.all(), after)
+    }
+
+    /// About how many parts of buckets there are, to tell how far a pass over
+    /// them is; `None` where it is not known.
+    async fn part_count(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
     /// Replaces the computed fields of one part where it still has the version
     /// `expected`, and gives it `target`. Whether it did.
     async fn repair(
@@ -306,4 +318,17 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Whether the store answers now.
     async fn ping(&self) -> Result<(), StoreError>;
+}
+
+/// What stands behind `after` in a stream of buckets, and what cannot be read.
+fn behind(
+    buckets: BoxStream<'static, Result<StoredBucket, StoreError>>,
+    after: &BucketKey,
+) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+    let after = after.clone();
+    let is_before =
+        move |item: &Result<StoredBucket, _>| matches!(item, Ok(bucket) if bucket.key <= after);
+    buckets
+        .filter(move |item| std::future::ready(!is_before(item)))
+        .boxed()
 }

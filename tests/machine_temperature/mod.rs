@@ -7,7 +7,8 @@
 //! - [`send`]: batches over kept connections.
 //! - the claims, the same for each store: [`orders`], [`lines`], [`kills`],
 //!   [`closing_clients`], [`mid_flight`], [`metrics_page`]; [`documents`] is
-//!   of MongoDB alone, [`datagrams`] is over UDP.
+//!   of MongoDB alone, [`datagrams`] is over UDP, [`migrated`] goes from
+//!   one store to the other.
 
 mod closing_clients;
 mod datagrams;
@@ -18,6 +19,7 @@ pub(crate) mod ledger;
 mod lines;
 mod metrics_page;
 mod mid_flight;
+mod migrated;
 mod mongodb;
 mod orders;
 mod send;

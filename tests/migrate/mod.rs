@@ -1,5 +1,8 @@
 //! `hourglass migrate`, the real binary on real stores.
 
+mod damaged;
 mod dropped;
+mod generated;
 mod kills;
-mod there_and_back;
+mod mistyped;
+pub(crate) mod there_and_back;

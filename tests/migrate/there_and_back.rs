@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::hourglass::{Hourglass, Start};
 use crate::support::mongod::TestDatabase;
 
-pub(super) fn migrate(from: &str, to: &str) -> (Option<i32>, String, String) {
+pub(crate) fn migrate(from: &str, to: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hourglass"));
     // Small parts, so that hours have several in MongoDB.
     command.env("HOURGLASS__STORE__PART_BYTES_MAX", "64 KiB");
@@ -22,7 +22,7 @@ pub(super) fn migrate(from: &str, to: &str) -> (Option<i32>, String, String) {
     )
 }
 
-pub(super) fn embedded(dir: &Path) -> String {
+pub(crate) fn embedded(dir: &Path) -> String {
     format!("embedded:{}", dir.display())
 }
 

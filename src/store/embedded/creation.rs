@@ -23,6 +23,11 @@ const UNFINISHED: &str = "unfinished";
 /// What file systems have at their root, and is not ours.
 const LOST_AND_FOUND: &str = "lost+found";
 
+/// Whether a whole store lies in `dir`, as far as names tell.
+pub(super) fn is_made(dir: &Path) -> bool {
+    dir.join(KEY_SPACES).is_dir() && !dir.join(UNFINISHED).exists()
+}
+
 /// Has `make` make a store where `dir` is absent or empty.
 pub(super) fn make_where_absent(
     dir: &Path,

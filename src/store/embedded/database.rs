@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use fjall::config::BlockSizePolicy;
-use fjall::{Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Snapshot};
+use fjall::{Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
 use super::errors::{library, unavailable};
 use super::{EmbeddedSettings, creation};
@@ -100,6 +100,12 @@ impl Database {
     /// One moment of all key spaces.
     pub(super) fn snapshot(&self) -> Snapshot {
         self.inner.snapshot()
+    }
+
+    /// How many hours there are. Reads all their keys.
+    pub(super) fn part_count(&self) -> Result<u64, StoreError> {
+        let count = self.snapshot().len(&self.hours).map_err(library)?;
+        Ok(count as u64)
     }
 
     /// Waits for the right to write.

@@ -99,6 +99,12 @@ impl EmbeddedStore {
         })
     }
 
+    /// Whether there is one in `dir`, which opening it would not have to make.
+    #[must_use]
+    pub fn is_in(dir: &Path) -> bool {
+        creation::is_made(dir)
+    }
+
     async fn read<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Database) -> Result<T, StoreError> + Send + 'static,
@@ -280,6 +286,15 @@ impl Store for EmbeddedStore {
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
         let range = (Bound::Unbounded, Bound::Unbounded);
         pages::buckets(self.clone(), range, Order::Ascending)
+    }
+
+    fn all_after(&self, after: &BucketKey) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        let range = (Bound::Excluded(keys::bucket_key(after)), Bound::Unbounded);
+        pages::buckets(self.clone(), range, Order::Ascending)
+    }
+
+    async fn part_count(&self) -> Result<Option<u64>, StoreError> {
+        self.read(|database| database.part_count().map(Some)).await
     }
 
     async fn repair(

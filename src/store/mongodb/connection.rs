@@ -192,8 +192,19 @@ impl Connection {
                 "the MongoDB server stands alone: nothing is replicated; use a replica set"
             );
         }
-        self.bounded(async { indexes::create_missing(&database).await })
-            .await?;
+        if self.settings.makes_missing {
+            self.bounded(async { indexes::create_missing(&database).await })
+                .await?;
+        } else if !self
+            .bounded(async { indexes::hold_documents(&database).await })
+            .await?
+        {
+            return Err(refused(format!(
+                "hourglass has stored nothing in the database `{}` there; give the name of the \
+                 database in the connection string, mongodb://HOST/DATABASE",
+                self.database_name()
+            )));
+        }
         Ok(Ready {
             buckets: database.collection(indexes::BUCKETS),
             sensors: database.collection(indexes::SENSORS),

@@ -1,6 +1,6 @@
 //! Collections and indexes: what they are called, and making what is missing.
 
-use ::mongodb::bson::{Document, doc};
+use ::mongodb::bson::{Document, RawDocumentBuf, doc};
 use ::mongodb::{Collection, Database, IndexModel};
 
 use super::failure::has_code;
@@ -77,4 +77,16 @@ pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Res
         collection.create_indexes(indexes).await?;
     }
     Ok(())
+}
+
+/// Whether any of the collections has a document. Makes nothing.
+pub(super) async fn hold_documents(database: &Database) -> ::mongodb::error::Result<bool> {
+    for name in [BUCKETS, SENSORS, SITES] {
+        let collection: Collection<RawDocumentBuf> = database.collection(name);
+        let found = collection.find_one(doc! {}).projection(doc! { "_id": 1 });
+        if found.await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

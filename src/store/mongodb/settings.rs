@@ -20,6 +20,9 @@ pub struct MongoSettings {
     pub call_timeout: Duration,
     /// Largest size of one part in bytes; well below MongoDB's 16 MB.
     pub part_bytes_max: usize,
+    /// Whether collections and indexes that are missing are made; else a database
+    /// in which hourglass has stored nothing is refused.
+    pub makes_missing: bool,
     /// Told of every command sent and answered: for counting them.
     pub command_events: Option<EventHandler<CommandEvent>>,
 }
@@ -30,6 +33,7 @@ impl Default for MongoSettings {
             server_selection_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(30),
             part_bytes_max: 1024 * 1024,
+            makes_missing: true,
             command_events: None,
         }
     }

@@ -18,7 +18,7 @@ use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, Sit
 use crate::store::{
     BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
     SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
-    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
+    StoredBucket, StoredSensor, StoredSite, WriteOutcome, behind,
 };
 
 /// Buckets in MongoDB. See the module for its contract.
@@ -175,6 +175,22 @@ impl Store for MongoStore {
     fn all(&self) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
         let sort = doc! { "sensorId": 1, "hour": 1, "part": 1 };
         scan::scan(Arc::clone(&self.connection), doc! {}, sort)
+    }
+
+    fn all_after(&self, after: &BucketKey) -> BoxStream<'static, Result<StoredBucket, StoreError>> {
+        // One range of the index; what it begins with of the sensor is skipped.
+        let filter = doc! { "sensorId": { "$gte": after.sensor.as_str() } };
+        let sort = doc! { "sensorId": 1, "hour": 1, "part": 1 };
+        behind(
+            scan::scan(Arc::clone(&self.connection), filter, sort),
+            after,
+        )
+    }
+
+    async fn part_count(&self) -> Result<Option<u64>, StoreError> {
+        let ready = self.connection.ready().await?;
+        let count = ready.buckets.estimated_document_count();
+        self.connection.bounded(count).await.map(Some)
     }
 
     async fn repair(

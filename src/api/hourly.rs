@@ -69,9 +69,7 @@ pub(super) fn hours_of_many(state: &ApiState, params: &Params) -> Result<HourRan
     let now = state.clock.now();
     let mut range = params.range(now)?;
     // Nothing can lie further ahead; an open end does not count.
-    let end = now.saturating_add(
-        i64::try_from(state.settings.ingest.max_future.as_micros()).unwrap_or(i64::MAX),
-    );
+    let end = now.later_by(state.settings.ingest.max_future);
     range.to = range.to.min(end.saturating_add(1)).max(range.from);
     Ok(range.hours())
 }

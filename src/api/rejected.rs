@@ -116,7 +116,7 @@ pub(super) async fn totals(
 ) -> Result<Response, Problem> {
     Params::read(query.as_deref(), &[])?;
     let totals = state.quarantine.totals().await;
-    let by_code = |counts: Vec<(RejectCode, u64)>| -> Map<String, Value> {
+    let by_code = |counts: [(RejectCode, u64); RejectCode::ALL.len()]| -> Map<String, Value> {
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         counts
             .map(|(code, count)| (code.as_str().to_owned(), count.into()))
@@ -125,7 +125,7 @@ pub(super) async fn totals(
     let rejected = RejectCode::ALL.map(|code| (code, state.ledger.rejected(code)));
     let mut body = json!({
         "since": totals.since.to_string(),
-        "rejected": by_code(rejected.to_vec()),
+        "rejected": by_code(rejected),
         "notKept": totals.not_kept,
         "kept": by_code(totals.kept),
     });

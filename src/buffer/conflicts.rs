@@ -119,7 +119,7 @@ pub(super) struct Conflicts {
     next: u64,
     kept_max: usize,
     sensor_max: usize,
-    age_max_us: i64,
+    age_max: Duration,
     untold: Untold,
 }
 
@@ -132,7 +132,7 @@ impl Conflicts {
             next: 0,
             kept_max,
             sensor_max: kept_max.div_ceil(SENSOR_SHARE),
-            age_max_us: i64::try_from(age_max.as_micros()).unwrap_or(i64::MAX),
+            age_max,
             untold: Untold::default(),
         }
     }
@@ -160,7 +160,7 @@ impl Conflicts {
     }
 
     fn oldest_kept(&self, now: Micros) -> Micros {
-        now.saturating_add(-self.age_max_us)
+        now.earlier_by(self.age_max)
     }
 
     fn oldest_is_before(&self, oldest_kept: Micros) -> bool {

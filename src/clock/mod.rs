@@ -60,8 +60,7 @@ impl ManualClock {
     /// Moves both wall time and elapsed time forward.
     pub fn advance(&self, by: Duration) {
         let mut state = self.lock();
-        let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
-        state.0 = state.0.saturating_add(micros);
+        state.0 = state.0.later_by(by);
         state.1 = state.1.saturating_add(by);
     }
 

@@ -289,11 +289,10 @@ impl Ingest {
         unit: Option<TimeUnit>,
         unit_parameter: &'static str,
     ) -> DecodeContext {
-        let max_future = i64::try_from(self.settings.max_future.as_micros()).unwrap_or(i64::MAX);
         DecodeContext {
             received_at,
             min_time: self.settings.min_time,
-            max_time: received_at.saturating_add(max_future),
+            max_time: received_at.later_by(self.settings.max_future),
             unit,
             unit_parameter,
         }

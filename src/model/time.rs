@@ -1,6 +1,7 @@
 //! Instants in microseconds, hours, and half-open ranges of both.
 
 use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -59,6 +60,20 @@ impl Micros {
         Self(self.0.saturating_add(micros)).clamp(Self::MIN, Self::MAX)
     }
 
+    /// This instant moved by `span` into the future, kept inside the range. What
+    /// exceeds whole microseconds does not count.
+    #[must_use]
+    pub fn later_by(self, span: Duration) -> Self {
+        self.saturating_add(whole_micros(span))
+    }
+
+    /// This instant moved by `span` into the past, kept inside the range. What
+    /// exceeds whole microseconds does not count.
+    #[must_use]
+    pub fn earlier_by(self, span: Duration) -> Self {
+        self.saturating_add(-whole_micros(span))
+    }
+
     /// This instant without what exceeds whole milliseconds.
     #[must_use]
     pub fn whole_millis(self) -> Self {
@@ -70,6 +85,11 @@ impl Micros {
     pub fn since(self, earlier: Self) -> i64 {
         self.0 - earlier.0
     }
+}
+
+/// At most [`i64::MAX`], which is beyond the range of instants.
+fn whole_micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// RFC 3339 in UTC, with as many decimals as needed.
@@ -207,6 +227,16 @@ pub enum Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instant_moves_by_spans_and_stays_in_the_range() {
+        let at = Micros(7_000_000);
+        let span = Duration::from_nanos(1_500_001_999);
+        assert_eq!(at.later_by(span), Micros(8_500_001));
+        assert_eq!(at.earlier_by(span), Micros(5_499_999));
+        assert_eq!(at.later_by(Duration::MAX), Micros::MAX);
+        assert_eq!(at.earlier_by(Duration::MAX), Micros::MIN);
+    }
 
     #[test]
     fn an_instant_splits_into_hour_and_offset() {

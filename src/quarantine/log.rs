@@ -49,6 +49,16 @@ impl Segment {
         self.newest = self.newest.max(received_at);
     }
 
+    fn absorb(&mut self, added: &Self) {
+        self.items += added.items;
+        self.bytes += added.bytes;
+        self.oldest = self.oldest.min(added.oldest);
+        self.newest = self.newest.max(added.newest);
+        for (sum, count) in self.by_code.iter_mut().zip(added.by_code) {
+            *sum += count;
+        }
+    }
+
     pub(super) fn path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{:020}.ndjson", self.number))
     }
@@ -189,13 +199,7 @@ impl Log {
             }
             return Err(error);
         }
-        last.items += added.items;
-        last.bytes += added.bytes;
-        last.oldest = last.oldest.min(added.oldest);
-        last.newest = last.newest.max(added.newest);
-        for (sum, count) in last.by_code.iter_mut().zip(added.by_code) {
-            *sum += count;
-        }
+        last.absorb(added);
         drop(segments);
         if is_last {
             self.open = None;
@@ -232,9 +236,9 @@ impl Log {
     /// Removes the oldest segments until all bounds hold with `added` too. Ends
     /// the open one where it holds what is of another age.
     fn make_room(&mut self, added: &Segment, now: Micros) -> io::Result<()> {
-        let age_max = i64::try_from(self.settings.age_max.as_micros()).unwrap_or(i64::MAX);
-        let oldest_kept = now.saturating_add(-age_max);
-        let roll_before = now.saturating_add(-(age_max / SEGMENTS as i64));
+        let age_max = self.settings.age_max;
+        let oldest_kept = now.earlier_by(age_max);
+        let roll_before = now.earlier_by(age_max / SEGMENTS as u32);
         let mut segments = self.segments.lock();
         let last = segments.back();
         if last.is_some_and(|last| last.oldest < roll_before) {

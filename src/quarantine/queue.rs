@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use metrics::counter;
 use tokio::sync::oneshot;
@@ -99,8 +100,8 @@ pub(super) enum Message {
 /// How many items are kept, and how many are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals {
-    /// Kept items by reason; reasons of which there is none are left out.
-    pub kept: Vec<(RejectCode, u64)>,
+    /// Kept items by reason.
+    pub kept: [(RejectCode, u64); RejectCode::ALL.len()],
     /// Items of this process that were refused and are not kept, for want of
     /// room; those that went at a bound are not among them.
     pub not_kept: u64,
@@ -118,7 +119,7 @@ pub struct Quarantine {
     not_kept: AtomicU64,
     pub(super) segments: SharedSegments,
     dir: PathBuf,
-    age_max_us: i64,
+    age_max: Duration,
     pub(super) clock: Arc<dyn Clock>,
     since: Micros,
 }
@@ -152,7 +153,7 @@ impl Quarantine {
             not_kept: AtomicU64::new(0),
             segments,
             dir,
-            age_max_us: i64::try_from(settings.age_max.as_micros()).unwrap_or(i64::MAX),
+            age_max: settings.age_max,
             since: clock.now(),
             clock,
         })
@@ -205,7 +206,7 @@ impl Quarantine {
     }
 
     fn oldest_kept(&self) -> Micros {
-        self.clock.now().saturating_add(-self.age_max_us)
+        self.clock.now().earlier_by(self.age_max)
     }
 
     /// What is kept and asked for, everything refused until now included.
@@ -233,9 +234,8 @@ impl Quarantine {
                 .map(|segment| segment.by_code[code as usize]);
             (code, counts.sum::<u64>())
         };
-        let kept = RejectCode::ALL.into_iter().map(count);
         Totals {
-            kept: kept.filter(|(_, count)| *count > 0).collect(),
+            kept: RejectCode::ALL.map(count),
             not_kept: self.not_kept.load(Relaxed),
             oldest: segments
                 .iter()

@@ -1,5 +1,7 @@
 //! What is kept for how long, and which hours that leaves. Pure.
 
+use std::time::Duration;
+
 use crate::config::RetentionSettings;
 use crate::model::{HourStart, Keep, Micros, Retention};
 
@@ -88,11 +90,7 @@ impl Cutoffs {
 pub fn cutoff(keep: Keep, now: Micros) -> HourStart {
     match keep {
         Keep::Forever => HourStart::MIN,
-        Keep::Seconds(seconds) => {
-            let micros = i64::try_from(seconds).unwrap_or(i64::MAX);
-            let micros = micros.saturating_mul(1_000_000);
-            now.saturating_add(micros.saturating_neg()).hour()
-        }
+        Keep::Seconds(seconds) => now.earlier_by(Duration::from_secs(seconds)).hour(),
     }
 }
 

@@ -21,10 +21,9 @@ pub(super) async fn count_silent(
     clock: Arc<dyn Clock>,
     silent_after: Duration,
 ) {
-    let micros = i64::try_from(silent_after.as_micros()).unwrap_or(i64::MAX);
     progress.caught_up().await;
     loop {
-        let since = clock.now().saturating_add(-micros);
+        let since = clock.now().earlier_by(silent_after);
         match query.count_silent(since).await {
             Ok(Some(silent)) => gauge!(names::SENSORS_SILENT).set(silent as f64),
             Ok(None) => tracing::debug!("silent sensors are not counted: a backlog waits"),

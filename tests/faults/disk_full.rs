@@ -2,60 +2,14 @@
 //! was acknowledged is lost, and once there is room again readings are taken,
 //! without a restart.
 //!
-//! The disk is a small one of its own, in memory: mounting it takes root, or a
-//! system that lets users make namespaces of their own.
-
-use std::path::{Path, PathBuf};
-use std::process::Command;
+//! The disk is a small one of its own, in memory; see [`SmallDisk`].
 
 use serde_json::json;
 
 use crate::operation::builders::{count, post, readings, until, until_stored};
 use crate::support::hourglass::{Hourglass, Start};
 use crate::support::mongod::Mongod;
-
-/// A file system of a few MiB; gone when it is dropped.
-struct SmallDisk {
-    dir: tempfile::TempDir,
-}
-
-impl SmallDisk {
-    fn mount(mib: u32) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"])
-            .arg(dir.path())
-            .status()
-            .unwrap();
-        assert!(
-            mounted.success(),
-            "this test mounts a tmpfs: run it as root, or under `unshare -Urm`"
-        );
-        Self { dir }
-    }
-
-    fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// Leaves no byte free; the file that does it.
-    fn fill(&self) -> PathBuf {
-        let file = self.path().join("ballast");
-        let filled = Command::new("dd")
-            .args(["if=/dev/zero", "bs=4k", "status=none"])
-            .arg(format!("of={}", file.display()))
-            .output()
-            .unwrap();
-        assert!(!filled.status.success(), "the disk has no end");
-        file
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg("-l").arg(self.path()).status());
-    }
-}
+use crate::support::small_disk::SmallDisk;
 
 fn sensor(number: usize) -> String {
     format!("S{number}")
@@ -97,7 +51,7 @@ async fn check(hourglass: &Hourglass, taken: usize) {
 
 #[tokio::test]
 async fn c22_a_full_disk_of_the_journal_is_told_and_made_good_without_a_restart() {
-    let disk = SmallDisk::mount(4);
+    let disk = SmallDisk::mount(4 << 20);
     let mut mongod = Mongod::new();
     let start = Start::on(&disk.path().join("data"))
         .store(&mongod.uri_of("full"))
@@ -120,15 +74,15 @@ async fn c22_a_full_disk_of_the_journal_is_told_and_made_good_without_a_restart(
 
 #[tokio::test]
 async fn c22_a_full_disk_of_the_embedded_store_loses_nothing_and_recovers() {
-    let disk = SmallDisk::mount(160);
+    let disk = SmallDisk::mount(160 << 20);
     let start = Start::on(&disk.path().join("data"));
     let hourglass = start.start();
     post(&hourglass, &sensor(0), 0..500).await;
     until_stored(&hourglass).await;
-    let ballast = disk.fill();
+    disk.fill();
     let taken = fill_by_posting(&hourglass).await;
     until_ready(&hourglass, false).await;
-    std::fs::remove_file(ballast).unwrap();
+    disk.make_room();
     until_ready(&hourglass, true).await;
     for number in 0..=taken {
         post(&hourglass, &sensor(number), 0..500).await;

@@ -1,16 +1,13 @@
 //! What a source or a target has that is not true, and what one of them lacks:
 //! told by its key, the rest is copied, nothing is changed that was there.
 
-use std::path::Path;
-
-use hourglass::model::{BucketKey, Micros, SensorId};
-use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
-use hourglass::store::{BucketVersion, Store};
 use mongodb::Collection;
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::{Value, json};
 
 use super::there_and_back::{embedded, migrate};
+use crate::operation::verify::verify;
+use crate::support::false_sum;
 use crate::support::hourglass::Start;
 use crate::support::mongod::TestDatabase;
 
@@ -103,7 +100,7 @@ async fn damage_in_a_source_on_mongodb_is_told_and_not_copied() {
     );
     assert_eq!(all(&buckets).await, before);
     // What was copied is true; newest readings stand in records of their own.
-    let said = verify(&["--data-dir", last.path().to_str().unwrap()]);
+    let (_, said, _) = verify(last.path(), "embedded", false);
     let buckets_said = "1 buckets with 10 readings: 0 parts differ, 0 repaired, 0 buckets damaged";
     assert!(said.contains(buckets_said), "{said}");
     let hourglass = Start::on(last.path()).start();
@@ -120,8 +117,7 @@ async fn damage_in_a_source_on_mongodb_is_told_and_not_copied() {
 
     // As the lines say: what can be mended at the source is, and copied.
     let beside = tempfile::tempdir().unwrap();
-    let beside = beside.path().to_str().unwrap();
-    let said = verify(&["--repair", "--store", &database.uri(), "--data-dir", beside]);
+    let (_, said, _) = verify(beside.path(), &database.uri(), true);
     assert!(said.contains("3 parts differ, 3 repaired"), "{said}");
     assert_tells(
         &database.uri(),
@@ -133,43 +129,11 @@ async fn damage_in_a_source_on_mongodb_is_told_and_not_copied() {
     );
 }
 
-/// What `verify` prints.
-fn verify(arguments: &[&str]) -> String {
-    let mut verify = std::process::Command::new(env!("CARGO_BIN_EXE_hourglass"));
-    let output = verify.arg("verify").args(arguments).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Makes the sum of S1 wrong.
-async fn damage(dir: &Path) {
-    let store = EmbeddedStore::open(&dir.join("store"), EmbeddedSettings::default()).unwrap();
-    let key = BucketKey {
-        sensor: SensorId::new("S1").unwrap(),
-        hour: Micros::new(1_777_629_600_000_000).unwrap().hour(),
-    };
-    let loaded = store.load(std::slice::from_ref(&key)).await.unwrap();
-    let bucket = loaded.into_iter().next().unwrap().unwrap();
-    let mut computed = bucket.parts[0].computed.clone();
-    computed.add(bucket.parts[0].elements.get(0), false);
-    let version = bucket.version();
-    let target = BucketVersion {
-        rev: version.rev + 1,
-        by: 9,
-        ..version
-    };
-    assert!(
-        store
-            .repair(&key, version, target, &computed)
-            .await
-            .unwrap()
-    );
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn damage_in_an_embedded_source_is_told_and_mended_there() {
     let database = TestDatabase::new().await;
     let dir = filled().await;
-    damage(dir.path()).await;
+    false_sum::plant(&dir.path().join("store")).await;
     assert_tells(
         &embedded(dir.path()),
         &database.uri(),
@@ -182,7 +146,7 @@ async fn damage_in_an_embedded_source_is_told_and_mended_there() {
     let of = |sensor| buckets.count_documents(doc! { "sensorId": sensor });
     assert_eq!((of("S1").await.unwrap(), of("S2").await.unwrap()), (0, 1));
     // As the line says.
-    let said = verify(&["--repair", "--data-dir", dir.path().to_str().unwrap()]);
+    let (_, said, _) = verify(dir.path(), "embedded", true);
     assert!(said.contains("1 parts differ, 1 repaired"), "{said}");
     let (code, stdout, stderr) = migrate(&embedded(dir.path()), &database.uri());
     assert_eq!(code, Some(0), "{stdout}{stderr}");

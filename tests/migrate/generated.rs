@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use serde_json::{Map, Value, json};
 
-use super::there_and_back::{embedded, migrate};
+use super::there_and_back::{embedded, migrate, put};
 use crate::support::hourglass::{Hourglass, Start};
 use crate::support::mongod::TestDatabase;
 
@@ -188,17 +188,6 @@ async fn drop_first_hours(store: &EmbeddedStore, sensor: &str, hours: i64) {
     let hours = HourRange { from, to };
     let range = SensorHoursRange { sensor, hours };
     store.drop_readings(&[range], 88).await.unwrap();
-}
-
-async fn put(hourglass: &Hourglass, path: &str, body: Value) {
-    let request = hourglass.http().put(hourglass.url(path)).json(&body);
-    let response = request.send().await.unwrap();
-    let status = response.status();
-    assert!(
-        status.is_success(),
-        "{path} {body}: {}",
-        response.text().await.unwrap()
-    );
 }
 
 /// What a service says of everything.

@@ -29,6 +29,18 @@ pub(crate) fn embedded(dir: &Path) -> String {
 /// Sensors with odd names and values, one with more than a part of an hour.
 const SENSORS: [&str; 3] = ["S|1", "a #b/c", "many"];
 
+/// Puts a record that must be taken.
+pub(super) async fn put(hourglass: &Hourglass, path: &str, body: Value) {
+    let request = hourglass.http().put(hourglass.url(path)).json(&body);
+    let response = request.send().await.unwrap();
+    let status = response.status();
+    assert!(
+        status.is_success(),
+        "{path} {body}: {}",
+        response.text().await.unwrap()
+    );
+}
+
 async fn fill(hourglass: &Hourglass) {
     let odd = json!({ "a.b": -0.0, "50%": 5e-324, "$x": 1e300, "sec": 7, "temp": 0.1 });
     let mut readings: Vec<Value> = SENSORS[..2]
@@ -51,14 +63,7 @@ async fn fill(hourglass: &Hourglass) {
             json!({ "site": "B1", "name": "Many", "attributes": { "k": "v" } }),
         ),
     ] {
-        let request = hourglass.http().put(hourglass.url(path)).json(&body);
-        let response = request.send().await.unwrap();
-        let status = response.status();
-        assert!(
-            status.is_success(),
-            "{path}: {}",
-            response.text().await.unwrap()
-        );
+        put(hourglass, path, body).await;
     }
 }
 

@@ -10,5 +10,5 @@ mod full;
 mod lock;
 mod no_room;
 mod stop;
-mod verify;
+pub(crate) mod verify;
 mod verify_records;

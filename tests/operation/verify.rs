@@ -2,19 +2,15 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
-use hourglass::model::{BucketKey, Micros, SensorId};
-use hourglass::store::WriterId;
-use hourglass::store::embedded::{EmbeddedSettings, EmbeddedStore};
-use hourglass::store::{BucketVersion, Store};
 use mongodb::bson::{Document, doc};
 
 use super::builders::{post, run, until_stored};
+use crate::support::false_sum;
 use crate::support::hourglass::Start;
 use crate::support::mongod::TestDatabase;
 
-pub(super) fn verify(data_dir: &Path, store: &str, repair: bool) -> (Option<i32>, String, String) {
+pub(crate) fn verify(data_dir: &Path, store: &str, repair: bool) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hourglass"));
     command.args(["verify", "--store", store, "--data-dir"]);
     command.arg(data_dir).args(repair.then_some("--repair"));
@@ -84,31 +80,8 @@ async fn the_embedded_store_is_verified_while_no_service_runs_and_repaired() {
     let (code, stdout, _) = verify(dir.path(), "embedded", false);
     assert_eq!(code, Some(0), "{stdout}");
 
-    plant(&dir.path().join("store")).await;
+    false_sum::plant(&dir.path().join("store")).await;
     assert_finds_and_repairs(dir.path(), "embedded");
-}
-
-/// Makes the sum of S1 wrong.
-async fn plant(store: &Path) {
-    let opened = EmbeddedStore::open(store, EmbeddedSettings::default());
-    let store: Arc<dyn Store> = Arc::new(opened.unwrap());
-    let key = BucketKey {
-        sensor: SensorId::new("S1").unwrap(),
-        hour: Micros::new(1_777_629_600_000_000).unwrap().hour(),
-    };
-    let loaded = store.load(std::slice::from_ref(&key)).await.unwrap();
-    let bucket = loaded.into_iter().next().unwrap().unwrap();
-    let mut computed = bucket.parts[0].computed.clone();
-    let first = bucket.parts[0].elements.get(0);
-    computed.add(first, false);
-    let version = bucket.version();
-    let target = BucketVersion {
-        rev: version.rev + 1,
-        by: WriterId::new(9).next(),
-        ..version
-    };
-    let planted = store.repair(&key, version, target, &computed).await;
-    assert!(planted.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]

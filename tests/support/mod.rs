@@ -2,6 +2,7 @@
 
 pub(crate) mod cut_proxy;
 pub(crate) mod eventually;
+pub(crate) mod false_sum;
 pub(crate) mod hourglass;
 pub(crate) mod machine_temperature;
 pub(crate) mod mongod;

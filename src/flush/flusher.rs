@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Backoff, FlushRound, RoundTurn};
 use crate::apply::Progress;
-use crate::buffer::{Buffer, DuePolicy, RetryPauses};
+use crate::buffer::{Buffer, DuePolicy, RetryPauses, RoundBounds};
 use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::idempotency::Keys;
@@ -208,7 +208,11 @@ impl Flusher {
                 release_below: self.release_below(),
                 everything: everything || parts.buffer.is_pressed(),
             };
-            let leases = parts.buffer.lease(&policy, self.settings.batch_buckets_max);
+            let bounds = RoundBounds {
+                buckets: self.settings.batch_buckets_max,
+                bytes: self.settings.batch_bytes_max,
+            };
+            let leases = parts.buffer.lease(&policy, bounds);
             if leases.is_empty() {
                 break;
             }

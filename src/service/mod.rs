@@ -12,6 +12,7 @@ mod recorder;
 mod run;
 mod signal;
 mod silence;
+mod store_watch;
 mod stores;
 mod udp;
 

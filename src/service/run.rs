@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::known_sensors::learn_known_sensors;
 use super::silence::count_silent;
+use super::store_watch::watch_store;
 use super::udp::{self, Udp};
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
@@ -99,6 +100,7 @@ struct Running {
     applier: JoinHandle<io::Result<()>>,
     flusher: JoinHandle<()>,
     sensors: JoinHandle<()>,
+    store_watch: JoinHandle<()>,
     copies: JoinHandle<()>,
     silence: JoinHandle<()>,
     deletion: JoinHandle<()>,
@@ -127,6 +129,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
             _ => ServiceError::Died("applier"),
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
+        _ = &mut running.store_watch => Some(ServiceError::Died("watch of the store")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
         _ = &mut running.deletion => Some(ServiceError::Died("deletion of readings")),
         _ = &mut running.silence => Some(ServiceError::Died("count of silent sensors")),
@@ -183,7 +186,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&progress),
         recovered.deletions,
     );
-    let health = Arc::new(StoreHealth::default());
+    let health = Arc::new(StoreHealth::new(Arc::clone(&clock)));
     let flusher = Flusher::new(
         FlusherParts {
             buffer: Arc::clone(&buffer),
@@ -273,8 +276,8 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&parts.buffer),
         Arc::clone(&parts.progress),
-        Arc::clone(&parts.health),
     ));
+    let store_watch = tokio::spawn(watch_store(Arc::clone(&store), Arc::clone(&parts.health)));
     let copies = tokio::spawn(copies_task.run());
     let silence = tokio::spawn(count_silent(
         parts.query.clone(),
@@ -309,6 +312,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         applier,
         flusher,
         sensors,
+        store_watch,
         copies,
         silence,
         deletion,
@@ -416,6 +420,7 @@ impl Running {
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");
         }
+        self.store_watch.abort();
         // It notes its end in the journal, which is still there.
         self.deletion.abort();
         self.saver.finish().await;

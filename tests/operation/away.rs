@@ -1,9 +1,9 @@
 //! I4, I8: while the store is frozen and the applier lags, readings are taken
 //! and queries say that they may miss some; afterwards they miss none.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::builders::{count, hourly, post, until, until_stored};
+use super::builders::{count, hourly, post, until, until_store_is, until_stored};
 use crate::support::hourglass::Start;
 use crate::support::mongod::Mongod;
 
@@ -32,6 +32,7 @@ async fn an_outage_that_outgrows_memory_is_taken_told_and_made_good() {
         "{ready}"
     );
     assert!(hourglass.metric("hourglass_applier_lag_records").await > 0.0);
+    assert!(hourglass.metric("hourglass_applier_lag_bytes").await > 0.0);
     mongod.kill();
     let answer = hourly(&hourglass, "S39").await;
     assert_eq!(answer["complete"], false, "{answer}");
@@ -67,4 +68,54 @@ async fn a_store_that_was_never_there_is_told_at_once() {
     })
     .await;
     assert_eq!(hourglass.metric("hourglass_store_up").await, 0.0);
+}
+
+#[tokio::test]
+async fn a_frozen_store_is_told_before_anything_is_flushed_and_up_when_it_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut mongod = Mongod::new();
+    mongod.start().await;
+    let hourglass = Start::on(dir.path()).store(&mongod.uri_of("away")).start();
+    post(&hourglass, "before", 0..100).await;
+    until_stored(&hourglass).await;
+    let (_, ready) = hourglass.get("/readyz").await;
+    assert_eq!(
+        (&ready["store"], &ready["storeDownSince"]),
+        (&json!("up"), &Value::Null)
+    );
+
+    mongod.freeze();
+    // Nothing waits: no flush finds it out.
+    until_store_is(&hourglass, "down").await;
+    let (status, ready) = hourglass.get("/readyz").await;
+    assert_eq!(
+        (status, &ready["complete"]),
+        (200, &json!(false)),
+        "{ready}"
+    );
+    let since = ready["storeDownSince"].as_str().unwrap().to_owned();
+    assert!(since.ends_with('Z'), "{since}");
+    assert_eq!(hourglass.metric("hourglass_store_up").await, 0.0);
+    assert!(hourglass.metric("hourglass_store_down_seconds").await > 0.0);
+    post(&hourglass, "during", 0..100).await;
+    until(|| async { hourglass.metric("hourglass_oldest_unflushed_seconds").await > 0.0 }).await;
+    let (_, ready) = hourglass.get("/readyz").await;
+    assert_eq!(ready["storeDownSince"], since, "{ready}");
+
+    mongod.thaw();
+    until_store_is(&hourglass, "up").await;
+    until_stored(&hourglass).await;
+    let (_, ready) = hourglass.get("/readyz").await;
+    assert_eq!(
+        (&ready["store"], &ready["storeDownSince"]),
+        (&json!("up"), &Value::Null)
+    );
+    assert_eq!(ready["complete"], true, "{ready}");
+    assert_eq!(hourglass.metric("hourglass_store_down_seconds").await, 0.0);
+    assert_eq!(count(&hourglass, "during").await, 100);
+    let (status, log) = hourglass.stop();
+    assert!(status.success());
+    let said = |part: &str| log.iter().filter(|line| line.contains(part)).count();
+    assert_eq!(said("the store counts as down"), 1, "{log:#?}");
+    assert_eq!(said("the store answers again"), 1, "{log:#?}");
 }

@@ -8,6 +8,7 @@
 
 mod data_dir;
 mod known_sensors;
+mod query_patience;
 mod recorder;
 mod run;
 mod signal;

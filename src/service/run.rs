@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::known_sensors::learn_known_sensors;
+use super::query_patience::QueryPatience;
 use super::silence::count_silent;
 use super::store_watch::watch_store;
 use super::udp::{self, Udp};
@@ -30,8 +31,7 @@ use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
 use crate::registry::{Copies, CopiesTask, Registry};
 use crate::retention::RetentionTable;
-use crate::store::WriterId;
-use crate::store::{Store, StoreError};
+use crate::store::{DeadlineStore, Store, StoreError, WriterId};
 use crate::sweep::{PassParts, Sweep, Sweeper};
 
 /// How long open connections may take to end once everything else has stopped.
@@ -211,9 +211,12 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let ingest = ingest
         .with_retention(Arc::clone(&retention))
         .with_quarantine(Arc::clone(quarantine.quarantine()));
+    let (limit, url) = (settings.query.store_timeout, &settings.store.url);
+    let patience = QueryPatience::new(Arc::clone(&health), limit, url);
+    let asked: Arc<dyn Store> = Arc::new(DeadlineStore::new(Arc::clone(&store), patience));
     let query = Query::new(
         Arc::clone(&buffer),
-        Arc::clone(&store),
+        Arc::clone(&asked),
         Arc::clone(&progress),
     );
     let deletions = Deletions::new(journal.clone(), Arc::clone(&buffer));
@@ -233,7 +236,9 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         WriterId::new(rand::random()),
         copies,
     );
-    let registry = registry.with_retention(Arc::clone(&retention));
+    let registry = registry
+        .with_retention(Arc::clone(&retention))
+        .with_queries_to(asked);
     let sweep = Sweep::new(PassParts {
         store: Arc::clone(&store),
         buffer: Arc::clone(&buffer),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use metrics::counter;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,7 @@ use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::idempotency::Keys;
 use crate::journal::Journal;
+use crate::metrics::names;
 use crate::store::Store;
 
 /// How often the flusher looks for buckets that came of age.
@@ -263,6 +265,9 @@ async fn run_round(
             () = deadline.cancelled() => return,
             turn = round.turn(&parts.store, &parts.buffer, &*parts.clock) => turn,
         };
+        if matches!(turn, RoundTurn::Refused(_) | RoundTurn::Failed(_)) {
+            counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
+        }
         match turn {
             RoundTurn::More => {
                 parts.health.succeeded(&*parts.store);

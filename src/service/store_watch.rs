@@ -12,9 +12,9 @@ use crate::store::Store;
 /// How often it asks.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Seconds without an answer to any call that is told here, after which the store
-/// counts as silent: longer than an election of a replica set's primary with its
-/// members at hand is noticed, shorter than a person is.
+/// Seconds without an answer to any call, of this task, the flusher or a query, after
+/// which the store counts as down. A server under load is quicker; what asks
+/// `/readyz` mostly asks every 5 to 15 s.
 const SILENT_AFTER: u32 = 3;
 
 /// Tells `health` how the store answers. It asks again once it was answered: what

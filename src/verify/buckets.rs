@@ -1,21 +1,32 @@
 //! The pass over buckets: what does not fit is looked at again, told and repaired.
 
+use std::collections::BTreeSet;
+
 use futures_util::StreamExt;
 
 use super::form::{Findings, name};
 use super::{LOOK_AGAIN, LOOK_AGAIN_MAX, Progress, Report, Verify, Watch};
-use crate::model::BucketKey;
+use crate::model::{BucketKey, SensorId};
 use crate::store::{BucketVersion, InspectedBucket, StoreError, StoredPart};
 
+/// What is looked at again.
+#[derive(Debug, Default)]
+struct Again {
+    keys: Vec<BucketKey>,
+    /// Sensors with a bucket that still could not be read whole.
+    unsound: BTreeSet<SensorId>,
+}
+
 impl Verify<'_> {
+    /// Gives the sensors of which not all readings could be read.
     pub(super) async fn buckets(
         &self,
         report: &mut Report,
         watch: &mut dyn Watch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<BTreeSet<SensorId>, StoreError> {
         let parts_total = self.store.part_count().await?;
         let mut parts = 0;
-        let mut again: Vec<BucketKey> = Vec::new();
+        let mut again = Again::default();
         let mut last: Option<BucketKey> = None;
         let mut buckets = self.store.inspect();
         loop {
@@ -47,33 +58,37 @@ impl Verify<'_> {
                 report.dropped += findings.dropped;
                 report.empty += findings.empty;
             }
-            if !findings.is_clean() && again.last() != Some(&key) {
-                again.push(key.clone());
-                if again.len() == LOOK_AGAIN_MAX {
+            if !findings.is_clean() && again.keys.last() != Some(&key) {
+                again.keys.push(key.clone());
+                if again.keys.len() == LOOK_AGAIN_MAX {
                     self.look_again(&mut again, report, watch).await?;
                 }
             }
             last = Some(key);
         }
-        self.look_again(&mut again, report, watch).await
+        self.look_again(&mut again, report, watch).await?;
+        Ok(again.unsound)
     }
 
     /// Tells and repairs what still does not fit.
     async fn look_again(
         &self,
-        again: &mut Vec<BucketKey>,
+        again: &mut Again,
         report: &mut Report,
         watch: &mut dyn Watch,
     ) -> Result<(), StoreError> {
-        if again.is_empty() {
+        if again.keys.is_empty() {
             return Ok(());
         }
         tokio::time::sleep(LOOK_AGAIN).await;
-        for key in again.drain(..) {
+        for key in again.keys.drain(..) {
             let Some(found) = self.store.inspect_bucket(&key).await? else {
                 continue;
             };
             let findings = Findings::of(&found);
+            if !(found.is_whole && findings.counts_up) {
+                again.unsound.insert(key.sensor.clone());
+            }
             tell(&findings, report, watch);
             if self.repair && !(findings.differing.is_empty() && findings.unclosed.is_empty()) {
                 self.repair_bucket(&key, &found, &findings, report, watch)

@@ -21,6 +21,8 @@ pub(super) struct Findings {
     pub(super) unclosed: Vec<usize>,
     /// What is told of them.
     pub(super) unclosed_lines: Vec<String>,
+    /// Whether the parts count up from 0, where all could be read.
+    pub(super) counts_up: bool,
     /// Readings (instants).
     pub(super) readings: u64,
     /// Parts whose readings were dropped.
@@ -70,7 +72,8 @@ impl Findings {
         for part in &found.parts {
             findings.size(key, part);
         }
-        if findings.numbers(key, &found.parts) {
+        findings.counts_up = findings.numbers(key, &found.parts);
+        if findings.counts_up {
             findings.order(key, &found.parts);
             findings.content(key, &found.parts);
         }

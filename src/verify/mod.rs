@@ -78,8 +78,8 @@ impl Verify<'_> {
     /// When the store cannot be read on.
     pub async fn run(&self, watch: &mut dyn Watch) -> Result<Report, StoreError> {
         let mut report = Report::default();
-        self.buckets(&mut report, watch).await?;
-        self.records(&mut report, watch).await?;
+        let unsound = self.buckets(&mut report, watch).await?;
+        self.records(&unsound, &mut report, watch).await?;
         Ok(report)
     }
 }

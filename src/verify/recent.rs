@@ -1,5 +1,7 @@
 //! The newest readings in each sensor's record against its buckets.
 
+use std::collections::BTreeSet;
+
 use super::records::Looked;
 use super::{Report, Verify, Watch};
 use crate::flush::newest_readings;
@@ -40,10 +42,12 @@ impl Recent {
         Ok(())
     }
 
-    /// Tells, and repairs, what still differs.
+    /// Tells, and repairs, what still differs; but for sensors in `unsound`, of
+    /// which not all readings could be read.
     pub(super) async fn look_again(
         &mut self,
         verify: &Verify<'_>,
+        unsound: &BTreeSet<SensorId>,
         report: &mut Report,
         watch: &mut dyn Watch,
     ) -> Result<(), StoreError> {
@@ -61,17 +65,17 @@ impl Recent {
                     continue;
                 }
                 differing.actual.truncate(verify.recent_readings);
-                if untouchable.contains(&id) {
-                    let why = "its record holds what is not understood";
-                    watch.tell(&format!("sensor {id}: not repaired: {why}"));
+                let outcome = if untouchable.contains(&id) {
+                    "not repaired: its record holds what is not understood"
+                } else if unsound.contains(&id) {
+                    "not repaired: not all of its buckets could be read"
                 } else if differing.repair(verify).await? {
                     report.recent_repaired += 1;
-                    watch.tell(&format!("sensor {id}: repaired"));
+                    "repaired"
                 } else {
-                    watch.tell(&format!(
-                        "sensor {id}: not repaired: it was changed meanwhile"
-                    ));
-                }
+                    "not repaired: it was changed meanwhile"
+                };
+                watch.tell(&format!("sensor {id}: {outcome}"));
             }
         }
         Ok(())

@@ -1,10 +1,13 @@
 //! The pass over the records of sites and of sensors.
 
+use std::collections::BTreeSet;
+
 use futures_util::StreamExt;
 
 use super::copies::Copies;
 use super::recent::Recent;
 use super::{LOOK_AGAIN, LOOK_AGAIN_MAX, Progress, Report, Verify, Watch};
+use crate::model::SensorId;
 use crate::store::{FlawKind, Inspected, StoreError, StoredSensor};
 
 /// Sensors that are looked at together.
@@ -17,8 +20,10 @@ pub(super) struct Looked {
 }
 
 impl Verify<'_> {
+    /// Of the sensors in `unsound` not all readings could be read.
     pub(super) async fn records(
         &self,
+        unsound: &BTreeSet<SensorId>,
         report: &mut Report,
         watch: &mut dyn Watch,
     ) -> Result<(), StoreError> {
@@ -58,7 +63,7 @@ impl Verify<'_> {
             if waiting >= LOOK_AGAIN_MAX || (is_end && waiting > 0) {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 copies.look_again(self, report, watch).await?;
-                recent.look_again(self, report, watch).await?;
+                recent.look_again(self, unsound, report, watch).await?;
             }
             if is_end {
                 break;

@@ -204,7 +204,7 @@ async fn what_contradicts_itself_is_told_and_stays() {
         ("Sb", doc! { "sec": 29, "temp": 3.625 }),
     ] {
         let mut copy = buckets
-            .find_one(doc! { "sensorId": "S0" })
+            .find_one(doc! { "_id": "S0|2026-05-01T10" })
             .await
             .unwrap()
             .unwrap();

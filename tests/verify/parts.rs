@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mongodb::bson::{Document, doc};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::mongodb::{all, change};
 use super::{assert_ends_well, assert_tells};
@@ -23,7 +23,12 @@ async fn filled(sensors: &[&str]) -> TestDatabase {
     let dir = tempfile::tempdir().unwrap();
     let hourglass = small_parts(dir.path(), &database.uri()).start();
     for sensor in sensors {
-        post(&hourglass, sensor, 0..3000).await;
+        // Two measures, so that there are three parts and more.
+        let mut items = readings(sensor, 0..3000);
+        for item in items.as_array_mut().unwrap() {
+            item["a measure with a long name"] = json!(1);
+        }
+        assert_eq!(hourglass.post(&items).await.0, 202);
     }
     until_stored(&hourglass).await;
     assert!(hourglass.stop().0.success());

@@ -102,7 +102,9 @@ async fn records_that_cannot_be_read_are_told_and_hide_no_other() {
     );
     let after = all(&sensors).await;
     let unread = |all: &[Document]| -> Vec<Document> {
-        let others = all.iter().filter(|one| one.get_str("_id").ok() != Some("S3"));
+        let others = all
+            .iter()
+            .filter(|one| one.get_str("_id").ok() != Some("S3"));
         others.cloned().collect()
     };
     assert_eq!(unread(&after), unread(&before));

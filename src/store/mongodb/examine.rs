@@ -11,6 +11,8 @@ use crate::store::{Flaw, StoreError, StoredPart};
 /// Microseconds a second.
 const MICROS_PER_SECOND: f64 = 1e6;
 
+const NO_NUMBER: &str = "is no number";
+
 /// What a document turned out to be.
 #[derive(Debug)]
 pub(super) struct Examined {
@@ -41,7 +43,16 @@ pub(super) fn examine(document: &RawDocument) -> Examined {
         .map(|reason| Flaw::not_understood(&what, reason))
         .collect();
     let part = match decode_part(document) {
-        Ok(decoded) => Some(decoded.part),
+        Ok(decoded) => {
+            let mut part = decoded.part;
+            // A sum that is no number is told once.
+            part.stray_fields.retain(|field| {
+                !flaws
+                    .iter()
+                    .any(|f| f.reason == format!("{field} {NO_NUMBER}"))
+            });
+            Some(part)
+        }
         Err(error) => {
             let reason = reason(error);
             // A field that is there and of no known kind is told already.
@@ -100,7 +111,7 @@ fn unknown(document: &RawDocument) -> Vec<String> {
                     None
                 }
             },
-            sum if is_sum_field(sum) => number(value).is_none().then_some("is no number"),
+            sum if is_sum_field(sum) => number(value).is_none().then_some(NO_NUMBER),
             _ => Some("is no field that is known here"),
         };
         unknown.extend(wrong.map(|wrong| format!("{name} {wrong}")));
@@ -126,7 +137,7 @@ fn unknown_of_computed(computed: &RawDocument) -> Vec<String> {
             let wrong = match name {
                 _ if !names.insert(name) => Some("stands twice"),
                 "count" => (!is_count(value)).then_some("is no whole number from 0"),
-                "sum" | "min" | "max" => number(value).is_none().then_some("is no number"),
+                "sum" | "min" | "max" => number(value).is_none().then_some(NO_NUMBER),
                 _ => Some("is no field that is known here"),
             };
             unknown.extend(wrong.map(|wrong| format!("{field}.{name} {wrong}")));

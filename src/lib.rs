@@ -40,6 +40,8 @@ pub mod registry;
 
 pub mod api;
 
+pub mod progress;
+
 pub mod migrate;
 pub mod service;
 pub mod verify;

@@ -9,7 +9,7 @@ use hourglass::import::ImportOptions;
 use hourglass::migrate::{Console, Migrate, Note};
 use hourglass::service::{self, DataDir};
 use hourglass::store::WriterId;
-use hourglass::verify::Verify;
+use hourglass::verify::{self, Verify};
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
@@ -28,7 +28,7 @@ fn run(action: Action) -> ExitStatus {
         Action::Import(options) => import(&options),
         Action::Serve(settings) => with_runtime(&settings.clone(), serve(settings)),
         Action::Verify { settings, repair } => {
-            with_runtime(&settings.clone(), verify(settings, repair))
+            with_runtime(&settings.clone(), verify_store(settings, repair))
         }
         Action::Migrate { settings, from, to } => {
             with_runtime(&settings.clone(), migrate(settings, from, to))
@@ -71,7 +71,7 @@ async fn serve(settings: Settings) -> ExitStatus {
     }
 }
 
-async fn verify(settings: Settings, repair: bool) -> ExitStatus {
+async fn verify_store(settings: Settings, repair: bool) -> ExitStatus {
     // The lock keeps a running service of this directory out; one on MongoDB
     // may go on, the fence of each repair sees to that.
     if let Err(missing) = service::check_there_is_a_store(&settings) {
@@ -95,11 +95,9 @@ async fn verify(settings: Settings, repair: bool) -> ExitStatus {
         writer: &writer,
         recent_readings: settings.buffer.recent_readings,
     };
-    let verified = verify.run(|line| {
-        // A reader that went away does not end a repair.
-        print(&format!("{line}\n"));
-    });
-    let verified = verified.await;
+    let mut console = verify::Console::default();
+    let verified = verify.run(&mut console).await;
+    console.finish();
     match verified {
         Ok(report) => {
             let printed = print(&format!("{report}\n"));

@@ -32,3 +32,4 @@ mod store_conformance;
 mod support;
 mod tidy;
 mod udp;
+mod verify;

@@ -27,8 +27,19 @@ Exit codes:
   0  done
   1  a failure at run time
   2  wrong usage or configuration
-  3  verify or migrate found differences
+  3  verify or migrate found what is not right, and left it so
   4  import: the server rejected some items";
+
+const VERIFY_HELP: &str = "\
+Each finding is a line on standard output, the totals are the last two. With the
+embedded store the service must be stopped; with MongoDB it may run, and
+--data-dir names an empty directory.
+
+Exit codes:
+  0  everything is right, or was repaired
+  1  the store cannot be opened or read on
+  2  wrong usage or configuration
+  3  something differs, is damaged or is not understood, and is left so";
 
 /// Takes sensor readings over HTTP and UDP, keeps them in hourly buckets, answers queries.
 ///
@@ -91,9 +102,10 @@ pub(super) enum Command {
     Serve(DoorFlags),
     /// Prints the effective settings as TOML, secrets masked
     CheckConfig(DoorFlags),
-    /// Recomputes every computed field from the readings and tells what differs
+    /// Holds all that is stored to what it must be, and tells what is not right
+    #[command(after_help = VERIFY_HELP)]
     Verify {
-        /// Repairs what differs
+        /// Repairs what follows from the readings; never writes to what it does not understand
         #[arg(long)]
         repair: bool,
     },

@@ -27,11 +27,11 @@ pub enum Action {
     Serve(Settings),
     /// Print the effective settings.
     CheckConfig(Settings),
-    /// Recompute the computed fields and compare.
+    /// Hold what is stored to what it must be.
     Verify {
         /// Where the store is.
         settings: Settings,
-        /// Whether to repair what differs.
+        /// Whether to repair what follows from the readings.
         repair: bool,
     },
     /// Copy one store into another.
@@ -69,7 +69,7 @@ pub enum ExitStatus {
     Failure,
     /// 2: wrong usage or configuration.
     Usage,
-    /// 3: `verify` or `migrate` found differences.
+    /// 3: `verify` or `migrate` found what is not right, and left it so.
     Differences,
     /// 4: the server rejected some of what `import` sent.
     Rejected,

@@ -1,90 +1,56 @@
 //! How far an import is: a bar on a terminal, else a line now and then.
 
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration};
 
-/// Between two lines.
-const LINE_EVERY: Duration = Duration::from_secs(10);
+use crate::progress::{Form, Gauge};
 
 /// Written to standard error.
 pub(super) struct Progress {
-    way: Way,
+    gauge: Gauge,
     started: Instant,
     /// Bytes of all files as they lie there; `None` where one is a pipe.
     bytes_total: Option<u64>,
 }
 
-enum Way {
-    Bar(ProgressBar),
-    Lines { last: Instant },
-}
-
 impl Progress {
     pub(super) fn start(bytes_total: Option<u64>) -> Self {
-        let now = Instant::now();
-        let way = if io::stderr().is_terminal() {
-            Way::Bar(bar(bytes_total))
-        } else {
-            Way::Lines { last: now }
-        };
         Self {
-            way,
-            started: now,
+            gauge: Gauge::start(form(bytes_total), bytes_total),
+            started: Instant::now(),
             bytes_total,
         }
     }
 
     /// `bytes` of the files are with the server.
     pub(super) fn reached(&mut self, bytes: u64, accepted: u64, rejected: u64) {
-        let counts = format!("{accepted} accepted, {rejected} rejected");
-        match &mut self.way {
-            Way::Bar(bar) => {
-                bar.set_position(bytes);
-                bar.set_message(counts);
-            }
-            Way::Lines { last } => {
-                let now = Instant::now();
-                if now.duration_since(*last) < LINE_EVERY {
-                    return;
-                }
-                *last = now;
-                let spent = now.duration_since(self.started);
-                eprintln!("{}, {counts}", line(bytes, self.bytes_total, spent));
-            }
-        }
+        let counts = || format!("{accepted} accepted, {rejected} rejected");
+        let text = || {
+            let spent = self.started.elapsed();
+            format!("{}, {}", line(bytes, self.bytes_total, spent), counts())
+        };
+        self.gauge.reached(bytes, self.bytes_total, counts, text);
     }
 
     /// Something to be read beside the bar.
     pub(super) fn note(&self, text: &str) {
-        match &self.way {
-            Way::Bar(bar) => bar.println(text),
-            Way::Lines { .. } => eprintln!("{text}"),
-        }
+        self.gauge.note(text);
     }
 
     pub(super) fn finish(self) {
-        if let Way::Bar(bar) = self.way {
-            bar.finish_and_clear();
-        }
+        self.gauge.finish();
     }
 }
 
-fn bar(bytes_total: Option<u64>) -> ProgressBar {
-    let (bar, form) = match bytes_total {
-        Some(bytes) => (
-            ProgressBar::new(bytes),
-            "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left, {msg}",
-        ),
-        None => (
-            ProgressBar::new_spinner(),
-            "{spinner} {bytes} {bytes_per_sec}, {msg}",
-        ),
-    };
-    match ProgressStyle::with_template(form) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+fn form(bytes_total: Option<u64>) -> Form {
+    Form {
+        bar: match bytes_total {
+            Some(_) => "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left, {msg}",
+            None => "{spinner} {bytes} {bytes_per_sec}, {msg}",
+        },
+        line_every: Duration::from_secs(10),
+        line_at_once: false,
     }
 }
 
@@ -123,8 +89,6 @@ mod tests {
 
     #[test]
     fn the_forms_of_the_bar_are_sound() {
-        for total in [None, Some(7)] {
-            drop(bar(total));
-        }
+        assert!(form(None).is_sound() && form(Some(7)).is_sound());
     }
 }

@@ -1,16 +1,17 @@
 //! How far a migration is: a bar on a terminal, else a line now and then.
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
 
 use super::Watch;
+use crate::progress::{Form, Gauge, percent};
 use crate::store::StoredBucket;
 
-/// Between two lines.
-const LINE_EVERY: Duration = Duration::from_secs(5);
+const FORM: Form = Form {
+    bar: "{wide_bar} {eta} left, {msg}",
+    line_every: Duration::from_secs(5),
+    line_at_once: true,
+};
 
 /// What a run does, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +63,7 @@ impl fmt::Display for Progress {
         };
         write!(f, "{stage}: {} buckets", self.buckets)?;
         if let Some(total) = self.parts_total {
-            // What was counted at the beginning is not what comes, where
-            // documents are damaged.
-            let percent = 100 * self.parts.min(total) / total.max(1);
-            let percent = if total == 0 { 100 } else { percent };
-            write!(f, " ({percent} %)")?;
+            write!(f, " {}", percent(self.parts, total))?;
         }
         write!(f, ", {} readings", self.readings)
     }
@@ -75,16 +72,15 @@ impl fmt::Display for Progress {
 /// Findings to standard output, how far it is to standard error.
 #[derive(Debug)]
 pub struct Console {
-    bar: Option<ProgressBar>,
-    last: Option<(Stage, Instant)>,
+    gauge: Gauge,
+    stage: Option<Stage>,
 }
 
 impl Default for Console {
-    /// A bar where standard error is a terminal.
     fn default() -> Self {
         Self {
-            bar: io::stderr().is_terminal().then(bar),
-            last: None,
+            gauge: Gauge::start(FORM, Some(0)),
+            stage: None,
         }
     }
 }
@@ -92,47 +88,22 @@ impl Default for Console {
 impl Console {
     /// Nothing more comes.
     pub fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
+        self.gauge.finish();
     }
 }
 
 impl Watch for Console {
     fn tell(&mut self, line: &str) {
-        let print = || {
-            // A reader that went away does not end a migration.
-            drop(writeln!(io::stdout(), "{line}"));
-        };
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
-        }
+        self.gauge.tell(line);
     }
 
     fn reached(&mut self, progress: &Progress) {
-        if let Some(bar) = &self.bar {
-            bar.set_length(progress.parts_total.unwrap_or_default());
-            bar.set_position(progress.parts);
-            bar.set_message(progress.to_string());
-            return;
+        if self.stage.replace(progress.stage) != Some(progress.stage) {
+            self.gauge.begin_stage();
         }
-        let now = Instant::now();
-        let is_due = self.last.is_none_or(|(stage, last)| {
-            stage != progress.stage || now.duration_since(last) >= LINE_EVERY
-        });
-        if is_due {
-            self.last = Some((progress.stage, now));
-            eprintln!("{progress}");
-        }
-    }
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    match ProgressStyle::with_template("{wide_bar} {eta} left, {msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+        let text = || progress.to_string();
+        self.gauge
+            .reached(progress.parts, progress.parts_total, text, text);
     }
 }
 
@@ -180,7 +151,6 @@ mod tests {
 
     #[test]
     fn the_form_of_the_bar_is_sound() {
-        assert!(ProgressStyle::with_template("{wide_bar} {eta} left, {msg}").is_ok());
-        drop(bar());
+        assert!(FORM.is_sound());
     }
 }

@@ -76,6 +76,24 @@ pub fn sum_field(name: &MeasureName) -> String {
     }
 }
 
+/// Whether [`sum_field`] gives some measure this field.
+#[must_use]
+pub fn is_sum_field(field: &str) -> bool {
+    let name = |text: &str| unescape_field(text).filter(|name| sum_field(name) == field);
+    let Some(rest) = field.strip_prefix("sum") else {
+        return false;
+    };
+    if let Some(kept) = rest.strip_prefix('_') {
+        return name(kept).is_some();
+    }
+    let mut letters = rest.chars();
+    let Some(first) = letters.next().filter(char::is_ascii_uppercase) else {
+        return false;
+    };
+    let lowered = format!("{}{}", first.to_ascii_lowercase(), letters.as_str());
+    name(&lowered).is_some()
+}
+
 fn percent_encode(text: &str, must: impl Fn(usize, char) -> bool) -> Cow<'_, str> {
     if !text.char_indices().any(|(at, c)| must(at, c)) {
         return Cow::Borrowed(text);
@@ -136,7 +154,17 @@ mod tests {
         ] {
             assert_eq!(escape_field(&name(text)), field);
             assert_eq!(sum_field(&name(text)), sum);
+            assert!(is_sum_field(sum), "{sum}");
             assert_eq!(unescape_field(field), Some(name(text)));
+        }
+    }
+
+    #[test]
+    fn what_only_begins_as_a_sum_is_none() {
+        for field in [
+            "sum", "sum_", "summary", "sum_temp", "sum%54", "sum.x", "sumT.x",
+        ] {
+            assert!(!is_sum_field(field), "{field}");
         }
     }
 
@@ -176,6 +204,7 @@ mod tests {
             if let Ok(name) = MeasureName::new(&text) {
                 let field = escape_field(&name).into_owned();
                 prop_assert!(!field.contains('.') && !field.starts_with('$') && field != "sec");
+                prop_assert!(is_sum_field(&sum_field(&name)));
                 prop_assert_eq!(unescape_field(&field), Some(name));
             }
             if let Ok(id) = SensorId::new(&text) {

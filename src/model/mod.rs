@@ -15,7 +15,9 @@ mod time;
 
 pub use batch::{Batch, ReadingRef};
 pub use keep::{keep_text, read_keep};
-pub use key::{BucketKey, escape_field, escape_id, sum_field, unescape_field, unescape_id};
+pub use key::{
+    BucketKey, escape_field, escape_id, is_sum_field, sum_field, unescape_field, unescape_id,
+};
 pub use measure::{MeasureName, MeasureNameError};
 pub use origin::{ORIGIN_TAGS_MAX, Origin, TAG_KEY_BYTES_MAX, TAG_VALUE_BYTES_MAX};
 pub use rejection::{RejectCode, Rejection};

@@ -13,6 +13,7 @@
 mod deadline;
 mod edit;
 pub mod embedded;
+mod inspect;
 pub mod mongodb;
 mod registry;
 pub mod size;
@@ -20,6 +21,7 @@ mod writer_id;
 
 pub use deadline::{DeadlineStore, Patience};
 pub use edit::{BucketEdit, PartChange, PartEdit, SensorHoursRange};
+pub use inspect::{Flaw, FlawKind, Inspected, InspectedBucket};
 pub use registry::{
     AttributeFilter, CopiesProgress, RecentWrite, RecordVersion, SensorCursor, SensorFilter,
     SensorPut, SensorTold, SitePut, StoredRecent, StoredSensor, StoredSite,
@@ -318,8 +320,52 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         computed: &Computed,
     ) -> Result<bool, StoreError>;
 
+    /// Closes a part that has the version `expected` and is not the last of its
+    /// bucket, and gives it `target`. Whether it did.
+    async fn close_part(
+        &self,
+        _key: &BucketKey,
+        _expected: BucketVersion,
+        _target: BucketVersion,
+    ) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// All there is of buckets, ordered by key, as a stream that holds few of them
+    /// in memory; what names no bucket stands anywhere. What is written meanwhile
+    /// may be seen in part: [`Store::inspect_bucket`] is of one instant.
+    fn inspect(&self) -> BoxStream<'static, Result<InspectedBucket, StoreError>> {
+        not_inspectable(self.name())
+    }
+
+    /// All there is of one bucket at one instant; `None` where there is nothing.
+    async fn inspect_bucket(
+        &self,
+        _key: &BucketKey,
+    ) -> Result<Option<InspectedBucket>, StoreError> {
+        Err(inspect::not_inspected(self.name()))
+    }
+
+    /// All records of sensors, with or without their recent readings, ordered by
+    /// id.
+    fn inspect_sensors(&self) -> BoxStream<'static, Result<Inspected<StoredSensor>, StoreError>> {
+        not_inspectable(self.name())
+    }
+
+    /// All records of sites, ordered by id.
+    fn inspect_sites(&self) -> BoxStream<'static, Result<Inspected<StoredSite>, StoreError>> {
+        not_inspectable(self.name())
+    }
+
     /// Whether the store answers now.
     async fn ping(&self) -> Result<(), StoreError>;
+}
+
+fn not_inspectable<T: Send + 'static>(
+    store: &'static str,
+) -> BoxStream<'static, Result<T, StoreError>> {
+    let refused = std::future::ready(Err(inspect::not_inspected(store)));
+    futures_util::stream::once(refused).boxed()
 }
 
 /// What stands behind `after` in a stream of buckets, and what cannot be read.

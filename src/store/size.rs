@@ -8,6 +8,10 @@
 use crate::bucket::Element;
 use crate::model::{BucketKey, MeasureName, escape_field, escape_id, sum_field};
 
+/// More bytes than any document of a part has: `store.part_bytes_max` is 8 MiB at
+/// most, and only a single element may go beyond it, of 256 measures at most.
+pub const PART_BYTES_LARGEST: usize = 9 << 20;
+
 /// Type byte and the nul behind the name.
 const ELEMENT: usize = 2;
 /// Length and the nul at the end.

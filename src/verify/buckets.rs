@@ -1,162 +1,196 @@
-//! Computed fields of one bucket against its readings.
+//! The pass over buckets: what does not fit is looked at again, told and repaired.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
-use super::{Report, Verify};
-use crate::bucket::{Computed, Difference, Merge, Stats, check};
-use crate::model::{BucketKey, MeasureName};
-use crate::store::{BucketVersion, StoreError, StoredBucket, StoredPart};
+use futures_util::StreamExt;
+
+use super::form::{Findings, name};
+use super::{LOOK_AGAIN, LOOK_AGAIN_MAX, Progress, Report, Verify, Watch};
+use crate::model::{BucketKey, SensorId};
+use crate::store::{BucketVersion, InspectedBucket, StoreError, StoredPart};
+
+/// What is looked at again.
+#[derive(Debug, Default)]
+struct Again {
+    keys: Vec<BucketKey>,
+    /// Sensors with a bucket that still could not be read whole.
+    unsound: BTreeSet<SensorId>,
+}
 
 impl Verify<'_> {
-    /// Checks one bucket.
-    pub(super) async fn bucket(
+    /// Gives the sensors of which not all readings could be read.
+    pub(super) async fn buckets(
         &self,
-        bucket: &StoredBucket,
         report: &mut Report,
-        tell: &mut impl FnMut(String),
-    ) -> Result<(), StoreError> {
-        report.buckets += 1;
-        let mut merge = Merge::default();
-        let mut repeated = 0;
-        for part in &bucket.parts {
-            if part.raw_dropped {
-                verify_dropped(&bucket.key, part, report, tell);
+        watch: &mut dyn Watch,
+    ) -> Result<BTreeSet<SensorId>, StoreError> {
+        let parts_total = self.store.part_count().await?;
+        let mut parts = 0;
+        let mut again = Again::default();
+        let mut last: Option<BucketKey> = None;
+        let mut buckets = self.store.inspect();
+        loop {
+            watch.reached(&Progress::Buckets {
+                buckets: report.buckets,
+                parts,
+                parts_total,
+                readings: report.readings,
+            });
+            let Some(found) = buckets.next().await.transpose()? else {
+                break;
+            };
+            parts += found.parts.len() as u64;
+            let findings = Findings::of(&found);
+            let Some(key) = found.key else {
+                // Nothing that hourglass writes: it is not on its way to be right.
+                tell(&findings, report, watch);
                 continue;
+            };
+            let is_known = last.as_ref() == Some(&key);
+            if last.as_ref().is_some_and(|last| *last > key) {
+                report.damaged += 1;
+                watch.tell(&format!("{key}: the store gives it behind a later bucket"));
             }
-            let from = merge.elements().len();
-            for element in part.elements.iter() {
-                let (counts, _) = merge.add(element.offset, element.values());
-                repeated += counts.duplicates + counts.conflicts;
+            // A part that is written meanwhile may come once more.
+            if !is_known {
+                report.buckets += u64::from(found.is_whole);
+                report.readings += findings.readings;
+                report.dropped += findings.dropped;
+                report.empty += findings.empty;
             }
-            let actual = merge.computed(from, merge.elements().len());
-            report.readings += actual.count;
-            let findings = findings(part, &actual);
-            if findings.is_empty() {
-                continue;
+            if !findings.is_clean() && again.keys.last() != Some(&key) {
+                again.keys.push(key.clone());
+                if again.keys.len() == LOOK_AGAIN_MAX {
+                    self.look_again(&mut again, report, watch).await?;
+                }
             }
-            report.differing += 1;
-            for finding in findings {
-                tell(format!("{} {finding}", name(&bucket.key, part.version)));
-            }
-            if self.repair && self.repair_part(bucket, part, &actual).await? {
-                report.repaired += 1;
-                tell(format!("{} repaired", name(&bucket.key, part.version)));
-            }
+            last = Some(key);
         }
-        if repeated > 0 {
-            report.damaged += 1;
-            tell(format!(
-                "{}: {repeated} values stand twice; the first of each is what queries show",
-                bucket.key
-            ));
+        self.look_again(&mut again, report, watch).await?;
+        Ok(again.unsound)
+    }
+
+    /// Tells and repairs what still does not fit.
+    async fn look_again(
+        &self,
+        again: &mut Again,
+        report: &mut Report,
+        watch: &mut dyn Watch,
+    ) -> Result<(), StoreError> {
+        if again.keys.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+        for key in again.keys.drain(..) {
+            let Some(found) = self.store.inspect_bucket(&key).await? else {
+                continue;
+            };
+            let findings = Findings::of(&found);
+            if !(found.is_whole && findings.counts_up) {
+                again.unsound.insert(key.sensor.clone());
+            }
+            tell(&findings, report, watch);
+            if self.repair && !(findings.differing.is_empty() && findings.unclosed.is_empty()) {
+                self.repair_bucket(&key, &found, &findings, report, watch)
+                    .await?;
+            }
         }
         Ok(())
     }
 
-    async fn repair_part(
+    async fn repair_bucket(
         &self,
-        bucket: &StoredBucket,
-        part: &StoredPart,
-        actual: &Computed,
-    ) -> Result<bool, StoreError> {
-        let target = BucketVersion {
-            rev: part.version.rev + 1,
+        key: &BucketKey,
+        found: &InspectedBucket,
+        findings: &Findings,
+        report: &mut Report,
+        watch: &mut dyn Watch,
+    ) -> Result<(), StoreError> {
+        if !found.flaws.is_empty() {
+            let why = match findings.not_understood.is_empty() {
+                true => "is damaged",
+                false => "is not understood",
+            };
+            watch.tell(&format!("{key}: not repaired: it holds what {why}"));
+            return Ok(());
+        }
+        let mut versions: Vec<BucketVersion> =
+            found.parts.iter().map(|part| part.version).collect();
+        let mut is_right = findings.damaged.is_empty();
+        for differing in &findings.differing {
+            let (part, version) = (&found.parts[differing.at], &mut versions[differing.at]);
+            let target = self.next(*version);
+            let actual = &differing.actual;
+            let repaired = self.store.repair(key, *version, target, actual).await;
+            if is_done(repaired, key, part, "repaired", report, watch)? {
+                *version = target;
+            } else {
+                is_right = false;
+            }
+        }
+        // Two processes may have put one instant into both parts, and what was read
+        // of a part that others write to is no ground to close it. Where every
+        // field is true and no value stands twice, nothing but the mark is missing.
+        for at in &findings.unclosed {
+            let (part, version) = (&found.parts[*at], versions[*at]);
+            if !is_right || part.raw_dropped {
+                let name = name(key, part);
+                watch.tell(&format!("{name}: not closed: other findings come first"));
+                continue;
+            }
+            let target = self.next(version);
+            let closed = self.store.close_part(key, version, target).await;
+            is_done(closed, key, part, "closed", report, watch)?;
+        }
+        Ok(())
+    }
+
+    fn next(&self, version: BucketVersion) -> BucketVersion {
+        BucketVersion {
+            rev: version.rev + 1,
             by: self.writer.next(),
-            ..part.version
-        };
-        self.store
-            .repair(&bucket.key, part.version, target, actual)
-            .await
+            ..version
+        }
     }
 }
 
-/// Of readings that retention dropped only the computed fields are left: what can
-/// be said is whether there is anything of which they would be true.
-fn verify_dropped(
+/// Counts and tells findings.
+fn tell(findings: &Findings, report: &mut Report, watch: &mut dyn Watch) {
+    report.not_understood += u64::from(!findings.not_understood.is_empty());
+    report.damaged += u64::from(!findings.damaged.is_empty());
+    report.differing += (findings.differing.len() + findings.unclosed.len()) as u64;
+    let differing = findings.differing.iter().flat_map(|part| &part.lines);
+    let lines = findings.not_understood.iter().chain(&findings.damaged);
+    for line in lines.chain(differing).chain(&findings.unclosed_lines) {
+        watch.tell(line);
+    }
+}
+
+/// Tells what became of a repair. One that the store refuses ends no run.
+fn is_done(
+    repaired: Result<bool, StoreError>,
     key: &BucketKey,
     part: &StoredPart,
+    done: &str,
     report: &mut Report,
-    tell: &mut impl FnMut(String),
-) {
-    report.dropped += 1;
-    let mut findings: Vec<String> = part
-        .computed
-        .measures
-        .iter()
-        .filter(|(_, stats)| !is_plausible(stats))
-        .map(|(name, _)| format!("computed.{name} is true of no readings"))
-        .collect();
-    if !part.elements.is_empty() {
-        findings.push("has readings, and says that they were dropped".to_owned());
-    }
-    if !findings.is_empty() {
-        report.damaged += 1;
-    }
-    for finding in findings {
-        tell(format!("{} {finding}", name(key, part.version)));
-    }
-}
-
-/// Whether some values have these fields.
-fn is_plausible(stats: &Stats) -> bool {
-    let (count, sum) = (stats.count as f64, stats.sum.value());
-    let rounding = 1e-12 * count * stats.min.abs().max(stats.max.abs());
-    stats.count > 0
-        && stats.min <= stats.max
-        && sum >= count * stats.min - rounding
-        && sum <= count * stats.max + rounding
-}
-
-fn findings(part: &StoredPart, actual: &Computed) -> Vec<String> {
-    let mut magnitudes: HashMap<&MeasureName, f64> = HashMap::new();
-    for element in part.elements.iter() {
-        for (name, value) in element.values() {
-            *magnitudes.entry(name).or_default() += value.abs();
+    watch: &mut dyn Watch,
+) -> Result<bool, StoreError> {
+    let name = name(key, part);
+    let is_done = match repaired {
+        Ok(true) => {
+            report.repaired += 1;
+            watch.tell(&format!("{name} {done}"));
+            true
         }
-    }
-    let magnitude = |name: &MeasureName| magnitudes.get(name).copied().unwrap_or_default();
-    let differences = check(&part.computed, actual, magnitude);
-    let stray = part
-        .stray_fields
-        .iter()
-        .map(|field| format!("{field} does not follow from computed"));
-    differences
-        .iter()
-        .map(Difference::to_string)
-        .chain(stray)
-        .collect()
-}
-
-fn name(key: &BucketKey, version: BucketVersion) -> String {
-    match version.part {
-        0 => key.to_string(),
-        part => format!("{key}#{part}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_that_no_values_have_are_told_from_those_that_some_have() {
-        let mut stats = Stats::of(1.0);
-        assert!(is_plausible(&stats));
-        stats.add(-2.5);
-        assert!(is_plausible(&stats));
-        for wrong in [
-            Stats { count: 0, ..stats },
-            Stats { min: 3.0, ..stats },
-            Stats { max: -1.5, ..stats },
-            Stats {
-                count: 1,
-                ..Stats {
-                    min: 0.5,
-                    ..Stats::of(-1.0)
-                }
-            },
-        ] {
-            assert!(!is_plausible(&wrong), "{wrong:?}");
+        Ok(false) => {
+            watch.tell(&format!("{name} not {done}: it was changed meanwhile"));
+            false
         }
-    }
+        Err(error @ StoreError::Unavailable { .. }) => return Err(error),
+        Err(error) => {
+            watch.tell(&format!("{name} not {done}: {error}"));
+            false
+        }
+    };
+    Ok(is_done)
 }

@@ -1,87 +1,44 @@
-//! `hourglass verify`: recomputes what derives from readings and from sites, and
-//! reports or repairs what differs: computed fields of buckets, the newest readings
-//! in the records of sensors, the copies of sites.
+//! `hourglass verify`: every document and record of a store against what it must
+//! be: its key, its form, its order and version; computed fields against readings,
+//! newest readings of sensors against their buckets, copies of sites against
+//! the sites.
+//!
+//! **What is not known is left alone.** A field, format or type that this version
+//! does not know may be right for another one: it is told, and nothing is written
+//! to what holds it.
+//!
+//! **Repairs.** Each is one atomic, fenced step: the computed fields of a part, the
+//! closing of a part, the newest readings of a sensor; the copies of a site go
+//! batch by batch, and the site notes how far they are. So a run may end anywhere:
+//! what it did is right, and the next one looks at everything anew. What another
+//! process changed in between is not repaired, as the fence does not hold; it is
+//! told.
+//!
+//! **Beside a running service.** A run sees documents of different moments. What
+//! does not fit is looked at once more, of one instant and a while later, before it
+//! is told.
 
 mod buckets;
 mod copies;
+mod form;
+mod progress;
 mod recent;
+mod records;
+mod report;
 
-use std::fmt;
+pub use progress::{Console, Progress};
+pub use report::Report;
+
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use crate::store::{Store, StoreError, WriterId};
 
-use crate::store::{SensorCursor, SensorFilter, Store, StoreError, StoredSensor, WriterId};
-
-use copies::Copies;
-use recent::Recent;
-
-/// Sensors that one call lists.
-const SENSORS_AT_ONCE: usize = 1000;
-
-/// How much later a sensor is looked at again whose newest readings differ: a
-/// service that runs stores readings first, and then tells the sensor's record.
+/// How much later something is looked at again: a deletion changes parts one by
+/// one, and a service stores readings first and then tells the sensor's record.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Report {
-    /// Buckets looked at.
-    pub buckets: u64,
-    /// Readings (instants) in them.
-    pub readings: u64,
-    /// Parts with a field that differs.
-    pub differing: u64,
-    /// Of those, repaired.
-    pub repaired: u64,
-    /// Parts of which retention dropped the readings.
-    pub dropped: u64,
-    /// Buckets that could not be read, hold a value twice, or have fields that no
-    /// readings have.
-    pub damaged: u64,
-    /// Sensors looked at.
-    pub sensors: u64,
-    /// Those whose newest readings are not those of their buckets.
-    pub recent_differing: u64,
-    /// Of those, repaired.
-    pub recent_repaired: u64,
-    /// Sensors whose copy of a site is not what the site says.
-    pub copies_stale: u64,
-    /// Of those, repaired.
-    pub copies_repaired: u64,
-}
-
-impl Report {
-    /// Whether everything is right now.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.differing == self.repaired
-            && self.damaged == 0
-            && self.recent_differing == self.recent_repaired
-            && self.copies_stale == self.copies_repaired
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} buckets with {} readings: {} parts differ, {} repaired, {} buckets damaged, {} \
-             parts without readings",
-            self.buckets, self.readings, self.differing, self.repaired, self.damaged, self.dropped
-        )?;
-        write!(
-            f,
-            "{} sensors: newest readings of {} differ, {} repaired; copies of sites of {} differ, \
-             {} repaired",
-            self.sensors,
-            self.recent_differing,
-            self.recent_repaired,
-            self.copies_stale,
-            self.copies_repaired
-        )
-    }
-}
+/// Most things that wait to be looked at again.
+const LOOK_AGAIN_MAX: usize = 1000;
 
 /// What is done about what is found.
 #[derive(Debug)]
@@ -96,54 +53,33 @@ pub struct Verify<'a> {
     pub recent_readings: usize,
 }
 
+/// Who is told how it goes.
+pub trait Watch: Send {
+    /// A finding, or a repair.
+    fn tell(&mut self, line: &str);
+
+    /// So far.
+    fn reached(&mut self, progress: &Progress);
+}
+
+/// Who hears of findings alone.
+impl<F: FnMut(&str) + Send> Watch for F {
+    fn tell(&mut self, line: &str) {
+        self(line);
+    }
+
+    fn reached(&mut self, _: &Progress) {}
+}
+
 impl Verify<'_> {
-    /// Checks every bucket, every sensor and every site; `tell` gets a line per
-    /// finding.
+    /// Checks every bucket, every sensor and every site.
     ///
     /// # Errors
     /// When the store cannot be read on.
-    pub async fn run(&self, mut tell: impl FnMut(String)) -> Result<Report, StoreError> {
+    pub async fn run(&self, watch: &mut dyn Watch) -> Result<Report, StoreError> {
         let mut report = Report::default();
-        let mut buckets = self.store.all();
-        while let Some(bucket) = buckets.next().await {
-            match bucket {
-                Ok(bucket) => self.bucket(&bucket, &mut report, &mut tell).await?,
-                Err(error @ StoreError::Corrupt { .. }) => {
-                    report.damaged += 1;
-                    tell(error.to_string());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        drop(buckets);
-        let mut recent = Recent::default();
-        let mut copies = Copies::read(self.store).await?;
-        let mut after = None;
-        loop {
-            let page = self.sensors(after.as_ref()).await?;
-            let Some(last) = page.last() else {
-                break;
-            };
-            after = Some(SensorCursor {
-                id: last.id.clone(),
-                last_seen: None,
-            });
-            report.sensors += page.len() as u64;
-            copies.look_at(&page, &mut report, &mut tell);
-            recent.look_at(self, &page).await?;
-        }
-        if !recent.differing().is_empty() {
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-        recent.settle(self, &mut report, &mut tell).await?;
-        if self.repair {
-            copies.repair(self, &mut report, &mut tell).await?;
-        }
+        let unsound = self.buckets(&mut report, watch).await?;
+        self.records(&unsound, &mut report, watch).await?;
         Ok(report)
-    }
-
-    async fn sensors(&self, after: Option<&SensorCursor>) -> Result<Vec<StoredSensor>, StoreError> {
-        let all = SensorFilter::default();
-        self.store.find_sensors(&all, after, SENSORS_AT_ONCE).await
     }
 }

@@ -1,103 +1,129 @@
 //! The newest readings in each sensor's record against its buckets.
 
-use super::{Report, Verify};
+use std::collections::BTreeSet;
+
+use super::records::Looked;
+use super::{Report, Verify, Watch};
 use crate::flush::newest_readings;
 use crate::model::{RecentReading, SensorId};
 use crate::store::{
-    LOADS_AT_ONCE, RecentWrite, SensorTold, StoreError, StoredRecent, StoredSensor, WriteOutcome,
+    LOADS_AT_ONCE, RecentWrite, SensorTold, StoreError, StoredRecent, WriteOutcome,
 };
 
 /// Sensors that are looked at again.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    differing: Vec<SensorId>,
+    again: Vec<SensorId>,
+    /// Those of them whose records may not be written to.
+    untouchable: Vec<SensorId>,
 }
 
 impl Recent {
-    /// Whose newest readings differ so far.
-    pub(super) fn differing(&self) -> &[SensorId] {
-        &self.differing
+    pub(super) fn waiting(&self) -> usize {
+        self.again.len()
     }
 
     /// Looks at the records of a page, and notes those that differ.
     pub(super) async fn look_at(
         &mut self,
         verify: &Verify<'_>,
-        page: &[StoredSensor],
+        page: &[Looked],
     ) -> Result<(), StoreError> {
-        let ids: Vec<SensorId> = page.iter().map(|sensor| sensor.id.clone()).collect();
-        let mut calls: Vec<&[SensorId]> = ids.chunks(LOADS_AT_ONCE).rev().collect();
-        while let Some(ids) = calls.pop() {
-            match self.compare(verify, ids).await {
-                Ok(differing) => self
-                    .differing
-                    .extend(differing.into_iter().map(|d| d.sensor)),
-                // One of them cannot be read: the others are looked at without it. It
-                // was told where its buckets were read.
-                Err(StoreError::Corrupt { .. }) => {
-                    let halves = ids.split_at(ids.len() / 2);
-                    if ids.len() > 1 {
-                        calls.extend([halves.1, halves.0]);
-                    }
-                }
-                Err(error) => return Err(error),
+        let ids: Vec<SensorId> = page.iter().map(|looked| looked.sensor.id.clone()).collect();
+        let before = self.again.len();
+        let differing = each(verify, &ids).await?;
+        self.again.extend(differing.into_iter().map(|d| d.sensor));
+        for looked in page.iter().filter(|looked| !looked.is_understood) {
+            let id = &looked.sensor.id;
+            if self.again[before..].contains(id) {
+                self.untouchable.push(id.clone());
             }
         }
         Ok(())
     }
 
-    async fn compare(
-        &self,
+    /// Tells, and repairs, what still differs; but for sensors in `unsound`, of
+    /// which not all readings could be read.
+    pub(super) async fn look_again(
+        &mut self,
         verify: &Verify<'_>,
-        ids: &[SensorId],
-    ) -> Result<Vec<Differing>, StoreError> {
-        // Records first: a list that is told in between is newer, and looked at
-        // again; one that was read behind the buckets could seem to lack some.
-        let stored = verify.store.sensors(ids).await?;
-        let longest = stored.iter().map(|sensor| sensor.recent.readings.len());
-        let readings_max = verify.recent_readings.max(longest.max().unwrap_or(0));
-        let made: Vec<SensorId> = stored
-            .iter()
-            .filter(|sensor| sensor.recent.version.is_some())
-            .map(|sensor| sensor.id.clone())
-            .collect();
-        let actual = newest_readings(verify.store, &made, readings_max).await?;
-        let stored = stored.into_iter().filter(|s| s.recent.version.is_some());
-        let differing = stored.zip(actual).filter_map(|(stored, actual)| {
-            let is_true = is_true(&stored.recent, &actual, verify.recent_readings);
-            (!is_true).then_some(Differing {
-                sensor: stored.id,
-                stored: stored.recent,
-                actual,
-            })
-        });
-        Ok(differing.collect())
-    }
-
-    /// Tells, and repairs, what still differs.
-    pub(super) async fn settle(
-        &self,
-        verify: &Verify<'_>,
+        unsound: &BTreeSet<SensorId>,
         report: &mut Report,
-        tell: &mut impl FnMut(String),
+        watch: &mut dyn Watch,
     ) -> Result<(), StoreError> {
-        for ids in self.differing.chunks(LOADS_AT_ONCE) {
-            for mut differing in self.compare(verify, ids).await? {
+        let again = std::mem::take(&mut self.again);
+        let untouchable = std::mem::take(&mut self.untouchable);
+        for ids in again.chunks(LOADS_AT_ONCE) {
+            for mut differing in each(verify, ids).await? {
+                let id = differing.sensor.clone();
                 report.recent_differing += 1;
-                tell(format!(
-                    "sensor {}: its {} newest readings are not those of its buckets",
-                    differing.sensor,
+                watch.tell(&format!(
+                    "sensor {id}: its {} newest readings are not those of its buckets",
                     differing.stored.readings.len()
                 ));
-                differing.actual.truncate(verify.recent_readings);
-                if verify.repair && differing.repair(verify).await? {
-                    report.recent_repaired += 1;
-                    tell(format!("sensor {}: repaired", differing.sensor));
+                if !verify.repair {
+                    continue;
                 }
+                differing.actual.truncate(verify.recent_readings);
+                let outcome = if untouchable.contains(&id) {
+                    "not repaired: its record holds what is not understood"
+                } else if unsound.contains(&id) {
+                    "not repaired: not all of its buckets could be read"
+                } else if differing.repair(verify).await? {
+                    report.recent_repaired += 1;
+                    "repaired"
+                } else {
+                    "not repaired: it was changed meanwhile"
+                };
+                watch.tell(&format!("sensor {id}: {outcome}"));
             }
         }
         Ok(())
     }
+}
+
+/// Those of `ids` that differ now. One that cannot be read is left out: it was
+/// told where its record, or its buckets, were looked at.
+async fn each(verify: &Verify<'_>, ids: &[SensorId]) -> Result<Vec<Differing>, StoreError> {
+    let mut differing = Vec::new();
+    let mut calls: Vec<&[SensorId]> = ids.chunks(LOADS_AT_ONCE).rev().collect();
+    while let Some(ids) = calls.pop() {
+        match compare(verify, ids).await {
+            Ok(found) => differing.extend(found),
+            Err(StoreError::Corrupt { .. }) => {
+                let halves = ids.split_at(ids.len() / 2);
+                if ids.len() > 1 {
+                    calls.extend([halves.1, halves.0]);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(differing)
+}
+
+async fn compare(verify: &Verify<'_>, ids: &[SensorId]) -> Result<Vec<Differing>, StoreError> {
+    // Records first: a list that is told in between is newer, and looked at
+    // again; one that was read behind the buckets could seem to lack some.
+    let stored = verify.store.sensors(ids).await?;
+    let longest = stored.iter().map(|sensor| sensor.recent.readings.len());
+    let readings_max = verify.recent_readings.max(longest.max().unwrap_or(0));
+    let made: Vec<SensorId> = stored
+        .iter()
+        .filter(|sensor| sensor.recent.version.is_some())
+        .map(|sensor| sensor.id.clone())
+        .collect();
+    let actual = newest_readings(verify.store, &made, readings_max).await?;
+    let stored = stored.into_iter().filter(|s| s.recent.version.is_some());
+    let differing = stored.zip(actual).filter_map(|(stored, actual)| {
+        let is_true = is_true(&stored.recent, &actual, verify.recent_readings);
+        (!is_true).then_some(Differing {
+            sensor: stored.id,
+            stored: stored.recent,
+            actual,
+        })
+    });
+    Ok(differing.collect())
 }
 
 /// Whether a list holds exactly the newest readings. It may be longer or shorter

@@ -37,10 +37,19 @@ fn help_teaches_a_first_reading_and_where_settings_come_from() {
 }
 
 #[test]
+fn help_of_verify_names_its_exit_codes() {
+    let help = stdout(&run(hourglass().args(["verify", "--help"])));
+    for part in ["0  everything is right", "3  something differs", "--repair"] {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+}
+
+#[test]
 fn wrong_arguments_end_with_2() {
     assert!(refusal(&["--lisen", "x"]).contains("--listen"));
     assert!(refusal(&["serv"]).contains("serve"));
     refusal(&["verify", "--listen", "127.0.0.1:1"]);
+    refusal(&["verify", "--store", "sqlite"]);
 }
 
 #[test]

@@ -133,7 +133,9 @@ pub(crate) async fn check(
         recent_readings: parts.buffer.recent_readings(),
     };
     let mut findings = Vec::new();
-    let report = verify.run(|line| findings.push(line)).await;
+    let report = verify
+        .run(&mut |line: &str| findings.push(line.to_owned()))
+        .await;
     let report = report.map_err(|e| e.to_string())?;
     if !report.is_clean() {
         return Err(format!("verify: {findings:?}"));

@@ -49,6 +49,12 @@ pub(super) fn read_hour_key(key: &[u8]) -> Option<BucketKey> {
     (*end == ID_END && hour.hours() == hours).then_some(BucketKey { sensor, hour })
 }
 
+/// The hour and the sequence that a chunk's key names.
+pub(super) fn chunk_parts(key: &[u8]) -> Option<(BucketKey, u64)> {
+    let (hour, sequence) = key.split_last_chunk::<8>()?;
+    Some((read_hour_key(hour)?, u64::from_be_bytes(*sequence)))
+}
+
 /// A key as people can read it.
 pub(super) fn readable(key: &[u8]) -> String {
     match read_hour_key(key) {
@@ -94,6 +100,8 @@ mod tests {
                 (&a, sequences.0).cmp(&(&b, sequences.1))
             );
             prop_assert_eq!(key_a.starts_with(&sensor_prefix(&b.sensor)), a.sensor == b.sensor);
+            let chunk = chunk_key(&key_a, sequences.0);
+            prop_assert_eq!(chunk_parts(&chunk), Some((a.clone(), sequences.0)));
             prop_assert_eq!(read_hour_key(&key_a), Some(a));
         }
     }

@@ -39,6 +39,8 @@ mod find;
 mod hour_record;
 mod index;
 mod index_build;
+mod inspect;
+mod inspect_records;
 mod keys;
 mod pages;
 mod read;
@@ -65,9 +67,9 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 
 use super::{
-    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
-    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
-    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, Inspected,
+    InspectedBucket, SensorCursor, SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut,
+    Store, StoreError, StoredBucket, StoredSensor, StoredSite, WriteOutcome,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
@@ -307,6 +309,24 @@ impl Store for EmbeddedStore {
         let (key, computed) = (key.clone(), computed.clone());
         self.change(move |database| database.repair(&key, expected, target, computed))
             .await
+    }
+
+    fn inspect(&self) -> BoxStream<'static, Result<InspectedBucket, StoreError>> {
+        inspect::buckets(self.clone())
+    }
+
+    async fn inspect_bucket(&self, key: &BucketKey) -> Result<Option<InspectedBucket>, StoreError> {
+        let key = key.clone();
+        self.read(move |database| database.inspect_bucket(&key))
+            .await
+    }
+
+    fn inspect_sensors(&self) -> BoxStream<'static, Result<Inspected<StoredSensor>, StoreError>> {
+        inspect_records::sensors(self.clone())
+    }
+
+    fn inspect_sites(&self) -> BoxStream<'static, Result<Inspected<StoredSite>, StoreError>> {
+        inspect_records::sites(self.clone())
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

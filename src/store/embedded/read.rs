@@ -77,16 +77,21 @@ pub(super) fn bucket(
     }
     Ok(StoredBucket {
         key: bucket_key,
-        parts: vec![StoredPart {
-            version: record.version(),
-            full: false,
-            raw_dropped: record.raw_dropped,
-            bytes: 0,
-            computed: record.computed,
-            stray_fields: Vec::new(),
-            elements,
-        }],
+        parts: vec![part(record, elements)],
     })
+}
+
+/// The one part of an hour.
+pub(super) fn part(record: HourRecord, elements: Elements) -> StoredPart {
+    StoredPart {
+        version: record.version(),
+        full: false,
+        raw_dropped: record.raw_dropped,
+        bytes: 0,
+        computed: record.computed,
+        stray_fields: Vec::new(),
+        elements,
+    }
 }
 
 impl Database {

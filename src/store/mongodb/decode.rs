@@ -9,7 +9,9 @@ use ::mongodb::bson::{RawArray, RawBsonRef, RawDocument};
 use super::document::{hour_date, part_id};
 use super::failure::corrupt;
 use crate::bucket::{Computed, Elements, Stats, Sum};
-use crate::model::{BucketKey, HourStart, MeasureName, SensorId, sum_field, unescape_field};
+use crate::model::{
+    BucketKey, HourStart, MeasureName, SensorId, is_sum_field, sum_field, unescape_field,
+};
 use crate::store::{BucketVersion, StoreError, StoredPart};
 
 const MILLIS_PER_HOUR: i64 = 3_600_000;
@@ -75,6 +77,15 @@ pub(super) fn decode_summary(document: &RawDocument) -> Result<DecodedSummary, S
     Fields::read(document)?.summary()
 }
 
+/// The bucket that a document's fields name, whatever else stands in it.
+pub(super) fn decode_key(document: &RawDocument) -> Option<BucketKey> {
+    let fields = Fields::read(document).ok()?;
+    Some(BucketKey {
+        sensor: SensorId::new(fields.sensor?).ok()?,
+        hour: whole_hour(fields.hour?)?,
+    })
+}
+
 /// Top-level fields by name, as they are.
 #[derive(Default)]
 struct Fields<'a> {
@@ -109,7 +120,7 @@ impl<'a> Fields<'a> {
                 "computed" => fields.computed = value.as_document(),
                 "full" => fields.full = value.as_bool() == Some(true),
                 "rawDropped" => fields.raw_dropped = value.as_bool() == Some(true),
-                other if other.starts_with("sum") => {
+                other if is_sum_field(other) => {
                     fields.sums.insert(name.as_str(), number(value));
                 }
                 _ => {}
@@ -288,7 +299,7 @@ pub(super) fn integer(value: RawBsonRef<'_>) -> Option<i64> {
 }
 
 /// Any numeric type as a finite double.
-fn number(value: RawBsonRef<'_>) -> Option<f64> {
+pub(super) fn number(value: RawBsonRef<'_>) -> Option<f64> {
     match value {
         RawBsonRef::Double(number) if number.is_finite() => Some(number),
         RawBsonRef::Int32(number) => Some(f64::from(number)),

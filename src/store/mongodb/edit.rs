@@ -10,7 +10,7 @@ use super::indexes::BUCKETS;
 use super::plain::{delete, update};
 use super::statement;
 use crate::bucket::{Computed, Elements};
-use crate::model::{BucketKey, sum_field};
+use crate::model::{BucketKey, is_sum_field, sum_field};
 use crate::store::{BucketEdit, BucketVersion, PartChange, StoreError, WriteOutcome};
 
 /// Changes the parts in order. What a fence that does not hold, or an error,
@@ -84,7 +84,7 @@ pub(super) async fn replace(
     for field in document.iter() {
         let (name, _) =
             field.map_err(|error| corrupt(format!("document {id:?}"), error.to_string()))?;
-        if name.as_str().starts_with("sum") && !kept.iter().any(|kept| kept == name.as_str()) {
+        if is_sum_field(name.as_str()) && !kept.iter().any(|kept| kept == name.as_str()) {
             stray.append(CString::from(name), "");
         }
     }

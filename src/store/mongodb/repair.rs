@@ -1,7 +1,10 @@
-//! Replacing computed fields that are wrong.
+//! Repairs: each is one fenced update of one document.
 
 use super::connection::Connection;
 use super::edit::{Replacement, replace};
+use super::indexes::BUCKETS;
+use super::plain::update;
+use super::statement::close;
 use crate::bucket::Computed;
 use crate::model::BucketKey;
 use crate::store::{BucketVersion, StoreError};
@@ -21,4 +24,15 @@ pub(super) async fn repair(
         computed,
     };
     replace(connection, key, expected, with).await
+}
+
+/// Closes one part, where it still has the version `expected`. Whether it did.
+pub(super) async fn close_part(
+    connection: &Connection,
+    key: &BucketKey,
+    expected: BucketVersion,
+    target: BucketVersion,
+) -> Result<bool, StoreError> {
+    let statement = close(key, expected, target);
+    Ok(update(connection, BUCKETS, vec![statement]).await? == 1)
 }

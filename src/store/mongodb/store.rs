@@ -10,15 +10,15 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use super::connection::Connection;
 use super::document::hour_date;
 use super::{
-    MongoSettings, NAME, copies, drops, edit, newest, read, repair, scan, sensors_find,
+    MongoSettings, NAME, copies, drops, edit, inspect, newest, read, repair, scan, sensors_find,
     sensors_put, sensors_told, sites, write,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
 use crate::store::{
-    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
-    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
-    StoredBucket, StoredSensor, StoredSite, WriteOutcome, behind,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, Inspected,
+    InspectedBucket, SensorCursor, SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut,
+    Store, StoreError, StoredBucket, StoredSensor, StoredSite, WriteOutcome, behind,
 };
 
 /// Buckets in MongoDB. See the module for its contract.
@@ -201,6 +201,31 @@ impl Store for MongoStore {
         computed: &Computed,
     ) -> Result<bool, StoreError> {
         repair::repair(&self.connection, key, expected, target, computed).await
+    }
+
+    async fn close_part(
+        &self,
+        key: &BucketKey,
+        expected: BucketVersion,
+        target: BucketVersion,
+    ) -> Result<bool, StoreError> {
+        repair::close_part(&self.connection, key, expected, target).await
+    }
+
+    fn inspect(&self) -> BoxStream<'static, Result<InspectedBucket, StoreError>> {
+        inspect::buckets(Arc::clone(&self.connection))
+    }
+
+    async fn inspect_bucket(&self, key: &BucketKey) -> Result<Option<InspectedBucket>, StoreError> {
+        inspect::bucket(&self.connection, key).await
+    }
+
+    fn inspect_sensors(&self) -> BoxStream<'static, Result<Inspected<StoredSensor>, StoreError>> {
+        inspect::sensors(Arc::clone(&self.connection))
+    }
+
+    fn inspect_sites(&self) -> BoxStream<'static, Result<Inspected<StoredSite>, StoreError>> {
+        inspect::sites(Arc::clone(&self.connection))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

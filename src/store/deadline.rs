@@ -9,9 +9,9 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 
 use super::{
-    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, SensorCursor,
-    SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut, Store, StoreError,
-    StoredBucket, StoredSensor, StoredSite, WriteOutcome,
+    BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, Inspected,
+    InspectedBucket, SensorCursor, SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut,
+    Store, StoreError, StoredBucket, StoredSensor, StoredSite, WriteOutcome,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
@@ -219,6 +219,31 @@ impl Store for DeadlineStore {
         computed: &Computed,
     ) -> Result<bool, StoreError> {
         self.inner.repair(key, expected, target, computed).await
+    }
+
+    async fn close_part(
+        &self,
+        key: &BucketKey,
+        expected: BucketVersion,
+        target: BucketVersion,
+    ) -> Result<bool, StoreError> {
+        self.inner.close_part(key, expected, target).await
+    }
+
+    fn inspect(&self) -> BoxStream<'static, Result<InspectedBucket, StoreError>> {
+        self.inner.inspect()
+    }
+
+    async fn inspect_bucket(&self, key: &BucketKey) -> Result<Option<InspectedBucket>, StoreError> {
+        self.inner.inspect_bucket(key).await
+    }
+
+    fn inspect_sensors(&self) -> BoxStream<'static, Result<Inspected<StoredSensor>, StoreError>> {
+        self.inner.inspect_sensors()
+    }
+
+    fn inspect_sites(&self) -> BoxStream<'static, Result<Inspected<StoredSite>, StoreError>> {
+        self.inner.inspect_sites()
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

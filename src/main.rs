@@ -7,7 +7,7 @@ use hourglass::cli::{self, Action, ExitStatus};
 use hourglass::config::{Settings, StorePlace};
 use hourglass::import::ImportOptions;
 use hourglass::migrate::{Console, Migrate, Note};
-use hourglass::service::{self, DataDir};
+use hourglass::service;
 use hourglass::store::WriterId;
 use hourglass::verify::{self, Verify};
 
@@ -72,25 +72,13 @@ async fn serve(settings: Settings) -> ExitStatus {
 }
 
 async fn verify_store(settings: Settings, repair: bool) -> ExitStatus {
-    // The lock keeps a running service of this directory out; one on MongoDB
-    // may go on, the fence of each repair sees to that.
-    if let Err(missing) = service::check_there_is_a_store(&settings) {
-        return fail(&missing, ExitStatus::Failure);
-    }
-    let opened = DataDir::open(&settings.data.dir).map_err(|error| error.to_string());
-    let opened = opened.and_then(|data| {
-        let store = service::open_store(&settings.store, &data.store());
-        store
-            .map(|store| (data, store))
-            .map_err(|error| error.to_string())
-    });
-    let (_data, store) = match opened {
+    let opened = match service::open_to_verify(&settings).await {
         Ok(opened) => opened,
         Err(error) => return fail(&error, ExitStatus::Failure),
     };
     let writer = WriterId::new(rand::random());
     let verify = Verify {
-        store: &*store,
+        store: &*opened.store,
         repair,
         writer: &writer,
         recent_readings: settings.buffer.recent_readings,

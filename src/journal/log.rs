@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::Space;
 use super::disk::{Disk, DiskFile};
+use super::error::{AppendError, LogError, failed};
 use super::frame::{self, SEGMENT_HEADER_BYTES};
-use super::record::{KeyedAnswer, RecordError};
+use super::record::KeyedAnswer;
 use super::scan::scan;
 use crate::model::{Micros, SensorId, TimeRange};
 
@@ -89,91 +90,15 @@ pub struct TornTail {
     pub bytes: u64,
 }
 
-/// Why a log cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// The disk failed.
-    #[error("the journal cannot be {doing}: {source}")]
-    Disk {
-        /// What was tried.
-        doing: &'static str,
-        /// What the disk said.
-        source: io::Error,
-    },
-    /// A damaged middle: something that was durable is not readable.
-    #[error(
-        "journal segment {segment} is damaged at byte {offset}: what stands there was durable \
-         once, as what follows shows; restore the file from a copy, or move it away to start \
-         without its readings"
-    )]
-    Damaged {
-        /// File name of the segment.
-        segment: String,
-        /// Where, bytes.
-        offset: u64,
-    },
-    /// A segment of another version of the format.
-    #[error(
-        "journal segment {segment} has format version {version} (byte 7), this hourglass reads {}; start \
-         the version that wrote it, and stop it cleanly",
-        frame::SEGMENT_VERSION
-    )]
-    Version {
-        /// File name of the segment.
-        segment: String,
-        /// Its version.
-        version: u8,
-    },
-    /// Segments do not follow each other.
-    #[error(
-        "journal segment {segment} starts with record {found} where record {expected} must \
-         follow (byte 8): a segment is missing or is called like another; put it back, or move \
-         {segment} away to start without it"
-    )]
-    Gap {
-        /// File name of the segment.
-        segment: String,
-        /// Its first sequence.
-        found: u64,
-        /// The one that must follow.
-        expected: u64,
-    },
-    /// A record that this build cannot read.
-    #[error(
-        "journal segment {segment}, byte {offset}: {source}; else restore the file from a copy, or \
-         move it away to start without its readings"
-    )]
-    Record {
-        /// File name of the segment.
-        segment: String,
-        /// Start of its group, bytes.
-        offset: u64,
-        /// Why.
-        source: RecordError,
-    },
-}
-
-/// Why a group was not appended.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum AppendError {
-    /// The disk has no room. Nothing of the group is ever read back, the log is
-    /// sound, and the next append may succeed.
-    #[error("the journal's disk is full: {0}")]
-    NoRoom(String),
-    /// A write or sync failed, now or before: nothing can be made durable any
-    /// more. Whether the group that failed first is durable is unknown.
-    #[error(
-        "the journal cannot be written since a write or sync failed ({0}); restart hourglass once the disk is sound"
-    )]
-    Poisoned(String),
-}
-
 pub(super) fn segment_name(first_seq: u64) -> String {
     format!("{first_seq:020}.journal")
 }
 
+/// The sequence that a segment's name tells; other files may lie beside them.
 pub(super) fn segment_seq(name: &str) -> Option<u64> {
-    name.strip_suffix(".journal")?.parse().ok()
+    let digits = name.strip_suffix(".journal")?;
+    let is_segment = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_segment.then(|| digits.parse().ok())?
 }
 
 impl Log {
@@ -200,7 +125,7 @@ impl Log {
         segment_bytes_max: u64,
         found: FoundKeyed<'_>,
     ) -> Result<(Self, Recovered), LogError> {
-        let list = disk.list().map_err(failed("listed"))?;
+        let list = disk.list().map_err(failed(None, "listed"))?;
         let mut names: Vec<(u64, String)> = list
             .into_iter()
             .filter_map(|name| Some((segment_seq(&name)?, name)))
@@ -235,7 +160,7 @@ impl Log {
             }
             None => new_segment(&*disk, next_seq),
         }
-        .map_err(failed("started"))?;
+        .map_err(failed(None, "gone on with"))?;
         space.take(current.bytes);
         let log = Self {
             disk,
@@ -444,10 +369,6 @@ impl std::fmt::Debug for Log {
     }
 }
 
-pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> LogError {
-    move |source| LogError::Disk { doing, source }
-}
-
 fn new_segment(disk: &dyn Disk, first_seq: u64) -> io::Result<(Box<dyn DiskFile>, Segment)> {
     let name = segment_name(first_seq);
     let file = disk.create(&name)?;
@@ -477,4 +398,17 @@ fn begin(
         bytes: SEGMENT_HEADER_BYTES as u64,
     };
     Ok((file, segment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_twenty_digits_name_a_segment() {
+        assert_eq!(segment_seq(&segment_name(7)), Some(7));
+        for other in ["7.journal", "+0000000000000000007.journal", "journal"] {
+            assert_eq!(segment_seq(other), None, "{other}");
+        }
+    }
 }

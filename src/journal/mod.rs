@@ -23,6 +23,7 @@
 pub mod bytes;
 mod commit;
 pub mod disk;
+mod error;
 pub mod frame;
 mod leftover;
 mod log;
@@ -35,8 +36,9 @@ pub mod tail;
 mod writer;
 
 pub use commit::{Answer, Append, GroupCommit};
+pub use error::{AppendError, LogError};
 pub use leftover::holds_records;
-pub use log::{AppendError, FoundDeletion, FoundKeyed, Log, LogError, Recovered, TornTail};
+pub use log::{FoundDeletion, FoundKeyed, Log, Recovered, TornTail};
 pub use outlook::Outlook;
 pub use reader::LogReader;
 pub use record::{KeyedAnswer, Record};

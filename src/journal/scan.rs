@@ -2,8 +2,9 @@
 //! damaged.
 
 use super::disk::Disk;
+use super::error::{LogError, failed};
 use super::frame::{self, SEGMENT_HEADER_BYTES};
-use super::log::{FoundDeletion, FoundKeyed, LogError, Recovered, Segment, TornTail, failed};
+use super::log::{FoundDeletion, FoundKeyed, Recovered, Segment, TornTail};
 use super::record::Record;
 
 /// Checks one segment and counts what it holds. One without a sound header, as a
@@ -17,10 +18,10 @@ pub(super) fn scan(
     recovered: &mut Recovered,
     found: FoundKeyed<'_>,
 ) -> Result<Segment, LogError> {
-    let len = disk.len(&name).map_err(failed("read"))?;
+    let len = disk.len(&name).map_err(failed(Some(&name), "read"))?;
     let bytes = disk
         .read_at(&name, 0, usize::try_from(len).unwrap_or(usize::MAX))
-        .map_err(failed("read"))?;
+        .map_err(failed(Some(&name), "read"))?;
     if let Some(version) = frame::other_version(&bytes) {
         return Err(LogError::Version {
             segment: name,
@@ -86,7 +87,7 @@ pub(super) fn scan(
                 });
             }
             disk.truncate(&segment.name, at as u64)
-                .map_err(failed("cut"))?;
+                .map_err(failed(Some(&segment.name), "cut"))?;
             recovered.torn = Some(TornTail {
                 segment: segment.name.clone(),
                 offset: at as u64,
@@ -140,7 +141,7 @@ pub(super) fn scan(
         // been killed before. From here on it counts as durable, and the next
         // segment goes on behind it.
         disk.truncate(&segment.name, at as u64)
-            .map_err(failed("synced"))?;
+            .map_err(failed(Some(&segment.name), "synced"))?;
     }
     segment.bytes = at as u64;
     Ok(segment)

@@ -132,6 +132,7 @@ impl Journal {
             .name("journal".into())
             .spawn(move || writer.run(receiver))
             .map_err(|source| LogError::Disk {
+                what: "the journal's thread".to_owned(),
                 doing: "started",
                 source,
             })?;

@@ -20,6 +20,4 @@ mod udp;
 pub use data_dir::{DataDir, DataDirError};
 pub use run::{ServiceError, serve};
 pub use signal::stop_signal;
-pub use stores::{
-    NoStore, OpenedPlace, PlaceOpenError, check_there_is_a_store, open_place, open_store,
-};
+pub use stores::{NoStore, OpenedPlace, PlaceOpenError, open_place, open_store, open_to_verify};

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::known_sensors::learn_known_sensors;
 use super::query_patience::QueryPatience;
 use super::silence::count_silent;
-use super::store_watch::watch_store;
+use super::store_watch::{first_look, watch_store};
 use super::udp::{self, Udp};
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
@@ -59,15 +59,22 @@ pub enum ServiceError {
         /// Why.
         source: io::Error,
     },
-    /// The journal's directory.
-    #[error("the journal's directory cannot be used: {0}")]
-    JournalDir(#[source] io::Error),
+    /// A directory of the data directory.
+    #[error("the directory {} cannot be used: {source}", .dir.display())]
+    Dir {
+        /// Which.
+        dir: std::path::PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The journal.
-    #[error(transparent)]
-    Journal(#[from] LogError),
-    /// The directory of the log of keys.
-    #[error("the directory of the log of idempotency keys cannot be used: {0}")]
-    KeysDir(#[source] io::Error),
+    #[error("{source} (the journal lies in {})", .dir.display())]
+    Journal {
+        /// Its directory.
+        dir: std::path::PathBuf,
+        /// Why.
+        source: LogError,
+    },
     /// The log of keys.
     #[error(
         "the log of idempotency keys in {}: {source}; without it, what is sent again with a key \
@@ -163,11 +170,11 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let ledger = Arc::new(Ledger::default());
     let store = open_store(&settings.store, &data.store())?;
     let disk: Arc<dyn Disk> =
-        Arc::new(FsDisk::open(data.journal()).map_err(ServiceError::JournalDir)?);
+        Arc::new(FsDisk::open(data.journal()).map_err(unusable(data.journal()))?);
     let saver = open_keys(&settings, data.keys(), &clock).await?;
     let keys = Arc::clone(saver.keys());
     let (journal, recovered, writer) =
-        open_journal(&settings, &disk, &ledger, keys.watch()).await?;
+        open_journal(&settings, &disk, data.journal(), &ledger, keys.watch()).await?;
     let first_seq = recovered.first_seq.unwrap_or(recovered.end_seq);
     let progress = Progress::new(Arc::clone(journal.tail()), first_seq, recovered.end_seq);
     let retention = Arc::new(RetentionTable::new(&settings.retention, clock.now()));
@@ -274,7 +281,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         CancellationToken::new(),
         CancellationToken::new(),
     );
-    let saver = saver.spawn().map_err(ServiceError::KeysDir)?;
+    let saver = saver.spawn().map_err(unusable(data.keys()))?;
     let applier = tokio::spawn(applier.run());
     let sensors = tokio::spawn(learn_known_sensors(
         Arc::clone(parts.ingest.sensor_cap()),
@@ -282,6 +289,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&parts.buffer),
         Arc::clone(&parts.progress),
     ));
+    first_look(&*store, &parts.health).await;
     let store_watch = tokio::spawn(watch_store(Arc::clone(&store), Arc::clone(&parts.health)));
     let copies = tokio::spawn(copies_task.run());
     let silence = tokio::spawn(count_silent(
@@ -334,6 +342,10 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     })
 }
 
+fn unusable(dir: std::path::PathBuf) -> impl FnOnce(io::Error) -> ServiceError {
+    move |source| ServiceError::Dir { dir, source }
+}
+
 /// Opens the log of keys in `dir`. Before the journal: what it has need not be
 /// held there.
 async fn open_keys(
@@ -341,7 +353,7 @@ async fn open_keys(
     dir: std::path::PathBuf,
     clock: &Arc<dyn Clock>,
 ) -> Result<Saver, ServiceError> {
-    let disk = FsDisk::open(dir.clone()).map_err(ServiceError::KeysDir)?;
+    let disk = FsDisk::open(dir.clone()).map_err(unusable(dir.clone()))?;
     let (settings, clock) = (settings.ingest, Arc::clone(clock));
     let open = move || Saver::open(Arc::new(disk), &settings, clock);
     let opened = tokio::task::spawn_blocking(open).await;
@@ -373,6 +385,7 @@ async fn open_quarantine(
 async fn open_journal(
     settings: &Settings,
     disk: &Arc<dyn Disk>,
+    dir: std::path::PathBuf,
     ledger: &Arc<Ledger>,
     watch: KeyedWatch,
 ) -> Result<(Journal, Recovered, WriterThread), ServiceError> {
@@ -380,7 +393,9 @@ async fn open_journal(
     // Reading gigabytes back is not for an async worker.
     let open = move || Journal::open_watched(disk, settings, ledger, watch);
     let opened = tokio::task::spawn_blocking(open).await;
-    let (journal, recovered, writer) = opened.map_err(|_| ServiceError::Died("journal"))??;
+    let opened = opened.map_err(|_| ServiceError::Died("journal"))?;
+    let (journal, recovered, writer) =
+        opened.map_err(|source| ServiceError::Journal { dir, source })?;
     if let Some(torn) = &recovered.torn {
         tracing::warn!(
             segment = torn.segment,

@@ -17,6 +17,19 @@ const EVERY: Duration = Duration::from_secs(1);
 /// `/readyz` mostly asks every 5 to 15 s.
 const SILENT_AFTER: u32 = 3;
 
+/// How long a start waits for the store's first answer before it takes requests.
+const FIRST_ANSWER_MAX: Duration = Duration::from_secs(1);
+
+/// Tells `health` how the store is before anybody asks: a service that has just
+/// started is not to say that a store is up of which it has not heard.
+pub(super) async fn first_look(store: &dyn Store, health: &StoreHealth) {
+    match tokio::time::timeout(FIRST_ANSWER_MAX, store.ping()).await {
+        Ok(Ok(())) => health.answered(store),
+        Ok(Err(error)) => health.unanswered(&error),
+        Err(_) => health.unanswered(&format_args!("no answer within {FIRST_ANSWER_MAX:?}")),
+    }
+}
+
 /// Tells `health` how the store answers. It asks again once it was answered: what
 /// is given up would leave a connection behind each time, and a store that goes
 /// on after it was frozen answers what was asked before. Runs until it is dropped.

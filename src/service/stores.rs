@@ -7,7 +7,7 @@ use super::data_dir::{DataDir, DataDirError, STORE_DIR};
 use crate::config::{Settings, StorePlace, StoreSettings, StoreUrl};
 use crate::journal::holds_records;
 use crate::store::embedded::{EmbeddedSettings, EmbeddedStore};
-use crate::store::mongodb::{MongoSettings, MongoStore};
+use crate::store::mongodb::{Missing, MongoSettings, MongoStore};
 use crate::store::{Store, StoreError};
 
 /// Opens the configured store; `embedded_dir` is where the embedded one lies.
@@ -41,7 +41,7 @@ fn mongo_settings(settings: &StoreSettings) -> MongoSettings {
     }
 }
 
-/// A store that `migrate` opened, and the lock of its data directory.
+/// A store that `migrate` or `verify` opened, and the lock of its data directory.
 #[derive(Debug)]
 pub struct OpenedPlace {
     /// The store.
@@ -53,7 +53,7 @@ pub struct OpenedPlace {
     _lock: Option<DataDir>,
 }
 
-/// Why a store cannot be migrated from or to.
+/// Why a store cannot be migrated from or to, or verified.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceOpenError {
     /// There is none.
@@ -94,7 +94,10 @@ pub async fn open_place(
     let opened = match place {
         StorePlace::Mongodb(uri) => {
             let mongo = MongoSettings {
-                makes_missing: !is_source,
+                missing: match is_source {
+                    true => Missing::RefuseEmpty,
+                    false => Missing::Make,
+                },
                 ..mongo_settings(settings)
             };
             OpenedPlace {
@@ -119,13 +122,24 @@ fn open_data_dir(
         check_there_is_one(dir)?;
     }
     let data = DataDir::open(dir)?;
-    let holds = holds_records(&data.journal()).map_err(|source| PlaceOpenError::Journal {
-        dir: dir.to_owned(),
-        source,
-    })?;
-    if holds {
+    if holds_unstored(dir, &data)? {
         return Err(PlaceOpenError::JournalHoldsRecords(dir.to_owned()));
     }
+    open_locked(dir, data, settings)
+}
+
+fn holds_unstored(dir: &Path, data: &DataDir) -> Result<bool, PlaceOpenError> {
+    holds_records(&data.journal()).map_err(|source| PlaceOpenError::Journal {
+        dir: dir.to_owned(),
+        source,
+    })
+}
+
+fn open_locked(
+    dir: &Path,
+    data: DataDir,
+    settings: &StoreSettings,
+) -> Result<OpenedPlace, PlaceOpenError> {
     let embedded = StoreSettings {
         url: StoreUrl::Embedded,
         ..settings.clone()
@@ -147,16 +161,41 @@ fn open_data_dir(
 )]
 pub struct NoStore(PathBuf);
 
-/// Whether an embedded store lies where `settings` say: opening it would make
-/// one, and find it in order.
+/// Opens the configured store to look at what is in it: it must be there, and
+/// answer. The lock of its data directory keeps a service out of an embedded one; on
+/// MongoDB one may run.
 ///
 /// # Errors
-/// [`NoStore`] where none does.
-pub fn check_there_is_a_store(settings: &Settings) -> Result<(), NoStore> {
-    match settings.store.url {
-        StoreUrl::Embedded => check_there_is_one(&settings.data.dir),
-        StoreUrl::Mongodb(_) => Ok(()),
-    }
+/// [`PlaceOpenError`].
+pub async fn open_to_verify(settings: &Settings) -> Result<OpenedPlace, PlaceOpenError> {
+    let opened = match &settings.store.url {
+        StoreUrl::Embedded => {
+            let dir = &settings.data.dir;
+            check_there_is_one(dir)?;
+            let data = DataDir::open(dir)?;
+            if holds_unstored(dir, &data)? {
+                tracing::warn!(
+                    data_dir = %dir.display(),
+                    "the journal holds readings that may not be in the store yet, and they are not looked at; start hourglass there and stop it cleanly first"
+                );
+            }
+            open_locked(dir, data, &settings.store)?
+        }
+        StoreUrl::Mongodb(uri) => {
+            let mongo = MongoSettings {
+                missing: Missing::Refuse,
+                ..mongo_settings(&settings.store)
+            };
+            OpenedPlace {
+                store: Arc::new(MongoStore::connect(uri.reveal(), mongo)?),
+                name: uri.to_string(),
+                dir: None,
+                _lock: None,
+            }
+        }
+    };
+    opened.store.ping().await?;
+    Ok(opened)
 }
 
 fn check_there_is_one(dir: &Path) -> Result<(), NoStore> {

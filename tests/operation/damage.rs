@@ -58,7 +58,7 @@ async fn a_damaged_middle_stops_the_start_and_names_segment_and_offset() {
         "{stderr}"
     );
     assert!(
-        stderr.contains("move it away"),
+        stderr.contains("\"Damaged journal\" in docs/operations.md"),
         "it says what to do: {stderr}"
     );
     assert_eq!(fs::read(&segment).unwrap(), bytes);
@@ -128,7 +128,7 @@ async fn whatever_is_damaged_the_start_names_segment_byte_and_remedy_and_changes
             let name = path.file_name().unwrap().to_str().unwrap();
             stderr.contains(&format!("journal segment {name} "))
         });
-        let has_remedy = stderr.contains("away to start without");
+        let has_remedy = stderr.contains("\"Damaged journal\" in docs/operations.md");
         assert!(
             is_named && has_remedy && stderr.contains(says),
             "{kind}: {stderr}"
@@ -220,4 +220,24 @@ async fn the_steps_of_the_guide_lose_the_damaged_group_and_what_follows_it_in_it
         let stored = count(&hourglass, &format!("S{number}")).await;
         assert_eq!(stored, expected, "S{number}");
     }
+}
+
+#[tokio::test]
+async fn what_lies_beside_the_segments_is_ignored_and_a_segment_that_is_none_is_named() {
+    let dir = killed().await;
+    let journal = dir.path().join("journal");
+    fs::write(journal.join("7.journal"), "x").unwrap();
+    fs::write(journal.join(format!("{:020}.journal.bak", 9)), "x").unwrap();
+    fs::create_dir(journal.join("0.journal")).unwrap();
+    let dangling = format!("{:020}.journal", 9);
+    std::os::unix::fs::symlink("nowhere", journal.join(&dangling)).unwrap();
+    let (code, _, stderr) = run(&mut start_on(dir.path()).command());
+    assert_eq!(code, Some(1), "{stderr}");
+    let said = format!("journal segment {dangling} cannot be read: ");
+    assert!(stderr.contains(&said), "{stderr}");
+    assert!(stderr.contains(journal.to_str().unwrap()), "{stderr}");
+    fs::remove_file(journal.join(&dangling)).unwrap();
+    let hourglass = start_on(dir.path()).start();
+    assert!(hourglass.metric("hourglass_values_recovered_total").await > 0.0);
+    hourglass.kill_9();
 }

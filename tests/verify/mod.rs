@@ -5,6 +5,7 @@ mod embedded;
 mod ends;
 mod live;
 mod mongodb;
+mod opening;
 mod parts;
 mod raw_store;
 mod records;

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::client_slot::ClientSlot;
 use super::failure::{again, classify, has_code, refused, unavailable};
-use super::settings::MongoSettings;
+use super::settings::{Missing, MongoSettings};
 use super::{NAME, indexes};
 use crate::store::StoreError;
 
@@ -206,13 +206,22 @@ impl Connection {
                 "the MongoDB server stands alone: nothing is replicated; use a replica set"
             );
         }
-        if self.settings.makes_missing {
-            self.bounded(async { indexes::create_missing(&database).await })
-                .await?;
-        } else if !self
-            .bounded(async { indexes::hold_documents(&database).await })
-            .await?
-        {
+        let is_there = match self.settings.missing {
+            Missing::Make => {
+                self.bounded(async { indexes::create_missing(&database).await })
+                    .await?;
+                true
+            }
+            Missing::Refuse => {
+                self.bounded(async { indexes::are_there(&database).await })
+                    .await?
+            }
+            Missing::RefuseEmpty => {
+                self.bounded(async { indexes::hold_documents(&database).await })
+                    .await?
+            }
+        };
+        if !is_there {
             return Err(refused(format!(
                 "hourglass has stored nothing in the database `{}` there; give the name of the \
                  database in the connection string, mongodb://HOST/DATABASE",

@@ -51,11 +51,7 @@ pub(super) fn seen_index() -> Document {
 /// Makes what is missing of collections and indexes. `sites` comes into being
 /// with its first document and needs no index but `_id`.
 pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Result<()> {
-    let there = database
-        .list_collection_names()
-        .filter(doc! { "name": BUCKETS })
-        .await?;
-    if there.is_empty() {
+    if !are_there(database).await? {
         // zstd takes 6.6 bytes a reading where the default, snappy, takes 11.1.
         let create = doc! {
             "create": BUCKETS,
@@ -77,6 +73,13 @@ pub(super) async fn create_missing(database: &Database) -> ::mongodb::error::Res
         collection.create_indexes(indexes).await?;
     }
     Ok(())
+}
+
+/// Whether the collections were made.
+pub(super) async fn are_there(database: &Database) -> ::mongodb::error::Result<bool> {
+    let names = database.list_collection_names();
+    let there = names.filter(doc! { "name": BUCKETS }).await?;
+    Ok(!there.is_empty())
 }
 
 /// Whether any of the collections has a document. Makes nothing.

@@ -47,7 +47,7 @@ mod store;
 mod strange_fields;
 mod write;
 
-pub use settings::MongoSettings;
+pub use settings::{Missing, MongoSettings};
 pub use statement::{COMMAND_BYTES_MAX, COMMAND_STATEMENTS_MAX};
 pub use store::MongoStore;
 

@@ -20,11 +20,22 @@ pub struct MongoSettings {
     pub call_timeout: Duration,
     /// Largest size of one part in bytes; well below MongoDB's 16 MB.
     pub part_bytes_max: usize,
-    /// Whether collections and indexes that are missing are made; else a database
-    /// in which hourglass has stored nothing is refused.
-    pub makes_missing: bool,
+    /// What is done where collections and indexes are missing.
+    pub missing: Missing,
     /// Told of every command sent and answered: for counting them.
     pub command_events: Option<EventHandler<CommandEvent>>,
+}
+
+/// What is done where collections and indexes are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// They are made.
+    Make,
+    /// Nothing is made; a database that no hourglass has begun is refused.
+    Refuse,
+    /// Nothing is made; a database in which none has stored anything is refused,
+    /// too.
+    RefuseEmpty,
 }
 
 impl Default for MongoSettings {
@@ -33,7 +44,7 @@ impl Default for MongoSettings {
             server_selection_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(30),
             part_bytes_max: 1024 * 1024,
-            makes_missing: true,
+            missing: Missing::Make,
             command_events: None,
         }
     }

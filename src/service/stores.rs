@@ -186,15 +186,16 @@ pub async fn open_to_verify(settings: &Settings) -> Result<OpenedPlace, PlaceOpe
                 missing: Missing::Refuse,
                 ..mongo_settings(&settings.store)
             };
+            let store = MongoStore::connect(uri.reveal(), mongo)?;
+            store.ping().await?;
             OpenedPlace {
-                store: Arc::new(MongoStore::connect(uri.reveal(), mongo)?),
+                store: Arc::new(store),
                 name: uri.to_string(),
                 dir: None,
                 _lock: None,
             }
         }
     };
-    opened.store.ping().await?;
     Ok(opened)
 }
 

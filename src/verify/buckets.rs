@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::StreamExt;
 
 use super::form::{Findings, name};
-use super::{LOOK_AGAIN, LOOK_AGAIN_MAX, LOOKS_MAX, Progress, Report, Verify, Watch};
+use super::{LOOK_AGAIN_MAX, LOOKS_MAX, Progress, Report, Verify, Watch};
 use crate::model::{BucketKey, SensorId};
 use crate::store::{BucketVersion, InspectedBucket, StoreError, StoredPart};
 
@@ -93,7 +93,7 @@ impl Verify<'_> {
             if again.waiting.is_empty() {
                 break;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            self.pause().await;
             for Waiting { key, seen } in std::mem::take(&mut again.waiting) {
                 let Some(found) = self.store.inspect_bucket(&key).await? else {
                     continue;

@@ -87,4 +87,11 @@ impl Verify<'_> {
         self.records(&unsound, &mut report, watch).await?;
         Ok(report)
     }
+
+    /// Waits until what others were about to write is written.
+    async fn pause(&self) {
+        if self.store.is_shared() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::records::Looked;
-use super::{LOOK_AGAIN, LOOKS_MAX, Report, Verify, Watch};
+use super::{LOOKS_MAX, Report, Verify, Watch};
 use crate::flush::newest_readings;
 use crate::model::{RecentReading, SensorId};
 use crate::store::{
@@ -91,7 +91,7 @@ impl Recent {
             if self.again.is_empty() {
                 break;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            verify.pause().await;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod mongodb;
 mod parts;
 mod raw_store;
 mod records;
+mod torn;
 
 use std::path::Path;
 

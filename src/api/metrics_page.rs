@@ -13,7 +13,6 @@ use crate::receive::UdpWatch;
 const TEN_YEARS: f64 = 315_360_000.0;
 
 pub(super) async fn get(State(state): State<ApiState>) -> Response {
-    let elapsed = state.clock.elapsed();
     let space = state.journal.space();
     let gauges = Gauges {
         buffered_values: state.buffer.pending_values(),
@@ -26,10 +25,8 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         journal_full_in: state.journal.full_in().unwrap_or(TEN_YEARS).min(TEN_YEARS),
         journal_segments: state.journal.segments(),
         applier_lag_records: state.progress.lag(),
-        oldest_unflushed_seconds: state
-            .buffer
-            .oldest_pending()
-            .map_or(0.0, |since| elapsed.saturating_sub(since).as_secs_f64()),
+        applier_lag_bytes: state.progress.lag_bytes(),
+        oldest_unflushed_seconds: ops::oldest_unflushed_seconds(&state),
         open_deletions: state.buffer.open_deletions() as u64,
         sensors_known: state.ingest.sensor_cap().known() as u64,
         sensors_max: state.ingest.sensor_cap().sensors_max() as u64,
@@ -40,6 +37,7 @@ pub(super) async fn get(State(state): State<ApiState>) -> Response {
         http_body_bytes_max: state.bodies.bytes_max() as u64,
         flushes_in_flight: state.health.in_flight(),
         store_up: state.health.is_up(),
+        store_down_seconds: state.health.down_for().as_secs_f64(),
         journal_writable: ops::journal_status(&state) == "writing",
         udp: state.udp.as_ref().map(of_udp).unwrap_or_default(),
     };

@@ -25,6 +25,7 @@ pub(super) async fn readyz(State(state): State<ApiState>) -> Response {
         StatusCode::SERVICE_UNAVAILABLE
     };
     let space = state.journal.space();
+    let down_since = state.health.down_since();
     let body = json!({
         "ready": ready,
         "journal": journal,
@@ -33,11 +34,22 @@ pub(super) async fn readyz(State(state): State<ApiState>) -> Response {
         "journalGrowth": state.journal.growth().round(),
         "journalFullIn": state.journal.full_in().map(f64::round),
         "lagRecords": state.progress.lag(),
-        "store": if state.health.is_up() { "up" } else { "down" },
-        "complete": state.progress.is_complete() && state.health.is_up(),
+        "lagBytes": state.progress.lag_bytes(),
+        "oldestUnflushedSeconds": oldest_unflushed_seconds(&state).round(),
+        "store": if down_since.is_none() { "up" } else { "down" },
+        "storeDownSince": down_since.map(|since| since.to_string()),
+        "complete": state.progress.is_complete() && down_since.is_none(),
     });
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (status, headers, body.to_string()).into_response()
+}
+
+/// How long the oldest reading in the buffer has waited for the store; 0 where none
+/// waits.
+pub(super) fn oldest_unflushed_seconds(state: &ApiState) -> f64 {
+    let elapsed = state.clock.elapsed();
+    let oldest = state.buffer.oldest_pending();
+    oldest.map_or(0.0, |since| elapsed.saturating_sub(since).as_secs_f64())
 }
 
 /// `writing`, or why it does not.

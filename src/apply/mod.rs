@@ -26,6 +26,8 @@ use crate::metrics::names;
 #[derive(Debug)]
 pub struct Progress {
     applied_end: AtomicU64,
+    /// Bytes in the journal of the records that are in the buffer, since the start.
+    applied_bytes: AtomicU64,
     recovered_end: u64,
     tail: Arc<Tail>,
     changed: watch::Sender<()>,
@@ -38,6 +40,7 @@ impl Progress {
     pub fn new(tail: Arc<Tail>, first_seq: u64, recovered_end: u64) -> Arc<Self> {
         Arc::new(Self {
             applied_end: AtomicU64::new(first_seq),
+            applied_bytes: AtomicU64::new(0),
             recovered_end,
             tail,
             changed: watch::channel(()).0,
@@ -55,6 +58,14 @@ impl Progress {
     #[must_use]
     pub fn lag(&self) -> u64 {
         self.tail.durable_end().saturating_sub(self.applied_end())
+    }
+
+    /// Bytes in the journal of durable records that are not in the buffer, without
+    /// the heads of their groups.
+    #[must_use]
+    pub fn lag_bytes(&self) -> u64 {
+        let applied = self.applied_bytes.load(Ordering::Relaxed);
+        self.tail.durable_bytes().saturating_sub(applied)
     }
 
     /// Whether the applier waits for memory.
@@ -91,7 +102,8 @@ impl Progress {
         }
     }
 
-    fn advance(&self, end: u64) {
+    fn advance(&self, end: u64, bytes: u64) {
+        self.applied_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.applied_end.store(end, Ordering::Release);
         self.changed.send_replace(());
     }
@@ -177,15 +189,20 @@ impl Applier {
             Some(record) => record,
             None => match self.tail.next(seq) {
                 Next::Memory(record) => *record,
-                Next::Disk => TailRecord {
-                    seq,
-                    record: self.reader.read(seq)?,
-                    reply: None,
-                },
+                Next::Disk => {
+                    let (record, bytes) = self.reader.read_sized(seq)?;
+                    TailRecord {
+                        seq,
+                        record,
+                        bytes,
+                        reply: None,
+                    }
+                }
                 Next::Idle => return Ok(Turn::Idle),
                 Next::Closed => return Ok(Turn::Closed),
             },
         };
+        let bytes = record.bytes;
         let (received_at, batch) = match &mut record.record {
             Record::Batch {
                 received_at, batch, ..
@@ -198,9 +215,9 @@ impl Applier {
                 if !self.deletions.is_done(seq) {
                     self.buffer.delete(seq, sensor, *range);
                 }
-                return Ok(self.advance(seq, record.reply));
+                return Ok(self.advance(seq, bytes, record.reply));
             }
-            Record::DeletionDone { .. } => return Ok(self.advance(seq, record.reply)),
+            Record::DeletionDone { .. } => return Ok(self.advance(seq, bytes, record.reply)),
         };
         if !self.buffer.has_room_for(batch) {
             // Once: what frees memory wakes the applier again.
@@ -217,11 +234,11 @@ impl Applier {
         }
         self.buffer
             .apply(seq, *received_at, batch, self.clock.elapsed());
-        Ok(self.advance(seq, record.reply))
+        Ok(self.advance(seq, bytes, record.reply))
     }
 
-    fn advance(&self, seq: u64, reply: Option<Reply>) -> Turn {
-        self.progress.advance(seq + 1);
+    fn advance(&self, seq: u64, bytes: u64, reply: Option<Reply>) -> Turn {
+        self.progress.advance(seq + 1, bytes);
         if let Some(reply) = reply {
             // A sender that went away needs no answer.
             drop(reply.send(Ok(seq)));

@@ -40,6 +40,25 @@ pub struct Lease {
     pub reason: DueReason,
 }
 
+/// How much one round may carry.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundBounds {
+    /// Buckets.
+    pub buckets: usize,
+    /// Bytes of its writes as documents, at which no further bucket comes in.
+    pub bytes: usize,
+}
+
+impl From<usize> for RoundBounds {
+    /// So many buckets, however large.
+    fn from(buckets: usize) -> Self {
+        Self {
+            buckets,
+            bytes: usize::MAX,
+        }
+    }
+}
+
 /// How long a bucket is left alone for which the store failed.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPauses {
@@ -81,9 +100,10 @@ impl DuePolicy {
 }
 
 impl Buffer {
-    /// Leases at most `leases_max` due buckets, the most urgent first, then
-    /// those that wait longest.
-    pub fn lease(&self, policy: &DuePolicy, leases_max: usize) -> Vec<Lease> {
+    /// Leases due buckets within `bounds`, the most urgent first, then those that
+    /// wait longest.
+    pub fn lease(&self, policy: &DuePolicy, bounds: impl Into<RoundBounds>) -> Vec<Lease> {
+        let bounds = bounds.into();
         let mut due: Vec<(DueReason, u64, BucketKey)> = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
@@ -101,16 +121,27 @@ impl Buffer {
                 }
             }
         }
-        if due.len() > leases_max {
-            due.select_nth_unstable(leases_max);
-            due.truncate(leases_max);
+        if due.len() > bounds.buckets {
+            due.select_nth_unstable(bounds.buckets);
+            due.truncate(bounds.buckets);
         }
-        due.into_iter()
-            .filter_map(|(reason, _, key)| self.lease_one(key, reason))
-            .collect()
+        due.sort_unstable();
+        let mut bytes = 0_usize;
+        let mut leases = Vec::new();
+        for (reason, _, key) in due {
+            if bytes >= bounds.bytes {
+                break;
+            }
+            if let Some((lease, more)) = self.lease_one(key, reason) {
+                bytes = bytes.saturating_add(more);
+                leases.push(lease);
+            }
+        }
+        leases
     }
 
-    fn lease_one(&self, key: BucketKey, reason: DueReason) -> Option<Lease> {
+    /// The lease, and bytes of its write as a document.
+    fn lease_one(&self, key: BucketKey, reason: DueReason) -> Option<(Lease, usize)> {
         let mut shard = self.shard(&key.sensor);
         let hours = shard.sensors.get_mut(&key.sensor)?;
         if key.hour < self.retention.oldest_kept(&key.sensor) {
@@ -145,10 +176,11 @@ impl Buffer {
             // What did not fit may come from the same record.
             self.pins.add(seq);
         }
-        Some(Lease {
+        let lease = Lease {
             write: planned.write,
             reason,
-        })
+        };
+        Some((lease, planned.bytes))
     }
 
     /// The store holds the lease of `key` whose target is `target`; whether there

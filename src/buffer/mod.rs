@@ -25,7 +25,7 @@ mod snapshot;
 pub use conflicts::ConflictRecord;
 pub use deletion::OpenDeletion;
 pub use entry::DueReason;
-pub use flushing::{DuePolicy, Lease, RetryPauses};
+pub use flushing::{DuePolicy, Lease, RetryPauses, RoundBounds};
 pub(crate) use plan::{LastPart, plan};
 pub use recent::{StaleRecent, Told, Untold};
 pub use seen::SensorSeen;

@@ -22,6 +22,8 @@ pub(crate) struct Planned {
     pub(crate) after: LastPart,
     /// Row behind the last one it carries.
     pub(crate) end: usize,
+    /// Most bytes of what it carries, as a document.
+    pub(crate) bytes: usize,
 }
 
 /// Plans the write of the elements from row `from` on, as many as fit, but at
@@ -95,6 +97,7 @@ pub(crate) fn plan(
             )
         }
     };
+    let mut carried = document_overhead(key, elements.names());
     let mut end = from;
     while end < elements.len() {
         let more = element_bytes(elements.get(end));
@@ -102,6 +105,7 @@ pub(crate) fn plan(
             break;
         }
         bytes = bytes.saturating_add(more);
+        carried = carried.saturating_add(more);
         end += 1;
     }
     merge.add_to(&mut computed, from, end);
@@ -118,5 +122,10 @@ pub(crate) fn plan(
         bytes,
         computed,
     };
-    Planned { write, after, end }
+    Planned {
+        write,
+        after,
+        end,
+        bytes: carried,
+    }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, ms, secs};
-use super::value::{Span, show_span, write_span};
+use super::bounds::{Bounds, KIB, MIB, ms, secs};
+use super::value::{ByteCount, Span, show_span, write_bytes, write_span};
 
 /// Which buckets go to the store, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,6 +18,10 @@ pub struct FlushSettings {
     pub readings_max: usize,
     /// Buckets in one command, 1 to 100,000 (the most that MongoDB takes).
     pub batch_buckets_max: usize,
+    /// Bytes of one command as documents, 64 KiB to 48 MiB; at least one bucket
+    /// goes. Memory takes about six times as much while it is under way.
+    #[serde(serialize_with = "write_bytes")]
+    pub batch_bytes_max: usize,
     /// Commands under way at once, 1 to 64.
     pub in_flight_max: usize,
     /// First pause after a failure, from 1 ms to 1 h.
@@ -34,6 +38,7 @@ impl Default for FlushSettings {
             age_max: secs(60),
             readings_max: 3600,
             batch_buckets_max: 1000,
+            batch_bytes_max: 4 << 20,
             in_flight_max: 2,
             retry_min: ms(100),
             retry_max: secs(10),
@@ -47,6 +52,7 @@ pub(super) struct RawFlush {
     age_max: Span,
     readings_max: i64,
     batch_buckets_max: i64,
+    batch_bytes_max: ByteCount,
     in_flight_max: i64,
     retry_min: Span,
     retry_max: Span,
@@ -62,6 +68,11 @@ impl RawFlush {
                 "flush.batch_buckets_max",
                 self.batch_buckets_max,
                 1..=100_000,
+            ),
+            batch_bytes_max: bounds.bytes(
+                "flush.batch_bytes_max",
+                self.batch_bytes_max,
+                64 * KIB..=48 * MIB,
             ),
             in_flight_max: bounds.count("flush.in_flight_max", self.in_flight_max, 1..=64),
             retry_min: bounds.span("flush.retry_min", self.retry_min, pause.clone()),

@@ -1,20 +1,21 @@
 //! The task that decides when to flush what.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use metrics::counter;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backoff, FlushRound, RoundTurn};
+use super::{Backoff, FlushRound, RoundTurn, StoreHealth};
 use crate::apply::Progress;
-use crate::buffer::{Buffer, DuePolicy, RetryPauses};
+use crate::buffer::{Buffer, DuePolicy, RetryPauses, RoundBounds};
 use crate::clock::Clock;
 use crate::config::FlushSettings;
 use crate::idempotency::Keys;
 use crate::journal::Journal;
-use crate::store::{Store, StoreError};
+use crate::metrics::names;
+use crate::store::Store;
 
 /// How often the flusher looks for buckets that came of age.
 const TICK: Duration = Duration::from_millis(500);
@@ -33,42 +34,6 @@ const FORGET_AFTER: Duration = Duration::from_secs(600);
 
 /// Sensors that were only heard of are told to the store this many at once.
 const TOUCHES_AT_ONCE: usize = 1000;
-
-/// How the store is, as the last call of the flusher found it, or the one that
-/// is made at the start.
-#[derive(Debug, Default)]
-pub struct StoreHealth {
-    failing: AtomicBool,
-    in_flight: AtomicU64,
-}
-
-impl StoreHealth {
-    /// Whether the last call succeeded.
-    #[must_use]
-    pub fn is_up(&self) -> bool {
-        !self.failing.load(Ordering::Relaxed)
-    }
-
-    /// Flushes under way.
-    #[must_use]
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight.load(Ordering::Relaxed)
-    }
-
-    /// Notes that a call succeeded.
-    pub fn succeeded(&self, store: &dyn Store) {
-        if self.failing.swap(false, Ordering::Relaxed) {
-            tracing::info!(store = store.name(), "the store answers again");
-        }
-    }
-
-    /// Notes that a call failed, and says so the first time.
-    pub fn failed(&self, error: &StoreError) {
-        if !self.failing.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "the store does not take readings; they stay in the journal and it is tried again");
-        }
-    }
-}
 
 /// What the flusher works with.
 #[derive(Clone)]
@@ -208,7 +173,11 @@ impl Flusher {
                 release_below: self.release_below(),
                 everything: everything || parts.buffer.is_pressed(),
             };
-            let leases = parts.buffer.lease(&policy, self.settings.batch_buckets_max);
+            let bounds = RoundBounds {
+                buckets: self.settings.batch_buckets_max,
+                bytes: self.settings.batch_bytes_max,
+            };
+            let leases = parts.buffer.lease(&policy, bounds);
             if leases.is_empty() {
                 break;
             }
@@ -245,11 +214,7 @@ impl Flusher {
     }
 
     fn publish_in_flight(&self) {
-        let in_flight = self.workers.len() as u64;
-        self.parts
-            .health
-            .in_flight
-            .store(in_flight, Ordering::Relaxed);
+        self.parts.health.set_in_flight(self.workers.len() as u64);
     }
 
     /// Tells the journal what is confirmed.
@@ -304,6 +269,9 @@ async fn run_round(
             () = deadline.cancelled() => return,
             turn = round.turn(&parts.store, &parts.buffer, &*parts.clock) => turn,
         };
+        if matches!(turn, RoundTurn::Refused(_) | RoundTurn::Failed(_)) {
+            counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
+        }
         match turn {
             RoundTurn::More => {
                 parts.health.succeeded(&*parts.store);
@@ -316,6 +284,7 @@ async fn run_round(
                 tracing::debug!(%error, "a flush failed");
                 tokio::select! {
                     () = deadline.cancelled() => return,
+                    () = parts.health.answers_again() => {}
                     () = tokio::time::sleep(backoff.wait()) => {}
                 }
             }

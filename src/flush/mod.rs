@@ -10,15 +10,18 @@
 //!   writes it learns the newest readings that the store has of the sensors,
 //!   behind them it tells what follows: `recent`, `lastSeen`, attributes.
 //! - [`Backoff`]: waits between tries.
+//! - [`StoreHealth`]: how the store is, by the flusher and by those that ask it.
 
 mod backoff;
 mod flusher;
+mod health;
 mod narrow;
 mod newest_readings;
 mod round;
 mod tell;
 
 pub use backoff::Backoff;
-pub use flusher::{Flusher, FlusherParts, StoreHealth, low_water};
+pub use flusher::{Flusher, FlusherParts, low_water};
+pub use health::StoreHealth;
 pub use newest_readings::newest_readings;
 pub use round::{FlushRound, RoundTurn};

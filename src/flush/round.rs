@@ -144,7 +144,6 @@ impl FlushRound {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 histogram!(names::FLUSH_SECONDS, "outcome" => "failed").record(started.elapsed());
-                counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
                 return match self.refusals.narrow(&mut self.writes, writes, error) {
                     Narrowed::Turn(turn) => turn,
                     Narrowed::GiveUp(writes, error) => {
@@ -200,7 +199,6 @@ impl FlushRound {
         let loaded = match loaded {
             Ok(loaded) => loaded,
             Err(error) => {
-                counter!(names::FLUSH_FAILURES_TOTAL).increment(1);
                 return match self.refusals.narrow(&mut self.fenced, fenced, error) {
                     Narrowed::Turn(turn) => turn,
                     Narrowed::GiveUp(fenced, error) => {

@@ -105,7 +105,7 @@ impl GroupCommit {
             &mut |seq, received_at, keyed| watch(seq, received_at, keyed),
         )?;
         ledger.recover(recovered.values);
-        let tail = Tail::new(settings.queue_bytes_max, log.next_seq());
+        let tail = Tail::new(settings.queue_bytes_max, log.next_seq(), recovered.bytes);
         let commit = Self {
             log,
             is_refusing: false,
@@ -177,7 +177,7 @@ impl GroupCommit {
                 record,
                 reservation,
                 reply,
-                encoded: _,
+                encoded,
             } = append;
             drop(reservation);
             let (items, values) = record.counts();
@@ -188,6 +188,7 @@ impl GroupCommit {
             let tail_record = TailRecord {
                 seq,
                 record,
+                bytes: encoded.len() as u64,
                 reply: Some(reply),
             };
             (tail_record, bytes)

@@ -53,6 +53,8 @@ pub struct Recovered {
     pub end_seq: u64,
     /// Number of records.
     pub records: u64,
+    /// Bytes of these.
+    pub bytes: u64,
     /// Values over all batches.
     pub values: u64,
     /// Deletions, in their order.

@@ -15,7 +15,8 @@ use super::record::Record;
 pub struct LogReader {
     disk: Arc<dyn Disk>,
     position: Option<Position>,
-    group: VecDeque<Record>,
+    /// With the bytes that each has in the journal.
+    group: VecDeque<(Record, u64)>,
     next_seq: u64,
 }
 
@@ -45,6 +46,14 @@ impl LogReader {
     /// What the disk says; `InvalidData` where the record is not there or not
     /// sound.
     pub fn read(&mut self, seq: u64) -> io::Result<Record> {
+        self.read_sized(seq).map(|(record, _)| record)
+    }
+
+    /// As [`LogReader::read`], with the bytes that the record has in the journal.
+    ///
+    /// # Errors
+    /// As [`LogReader::read`].
+    pub fn read_sized(&mut self, seq: u64) -> io::Result<(Record, u64)> {
         if seq != self.next_seq || self.position.is_none() {
             self.seek(seq)?;
         }
@@ -121,6 +130,7 @@ impl LogReader {
             .ok_or_else(|| unsound(&position))?;
         for (at, record) in (group.first_seq..).zip(group.records()) {
             if at >= seq {
+                let bytes = record.len() as u64;
                 let record = Record::decode(record).map_err(|error| {
                     let (segment, offset) = (&position.segment, position.offset);
                     io::Error::new(
@@ -128,7 +138,7 @@ impl LogReader {
                         format!("journal segment {segment}, byte {offset}: {error}"),
                     )
                 })?;
-                self.group.push_back(record);
+                self.group.push_back((record, bytes));
             }
         }
         position.seq += u64::from(group.count);

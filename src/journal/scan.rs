@@ -95,6 +95,7 @@ pub(super) fn scan(
             break;
         };
         for record in group.records() {
+            recovered.bytes += record.len() as u64;
             let record = Record::decode(record).map_err(|source| LogError::Record {
                 segment: segment.name.clone(),
                 offset: at as u64,

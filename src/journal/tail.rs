@@ -22,6 +22,8 @@ pub struct TailRecord {
     pub seq: u64,
     /// The record.
     pub record: Record,
+    /// Bytes of it in the journal.
+    pub bytes: u64,
     /// Who waits for it, unless already answered.
     pub reply: Option<Reply>,
 }
@@ -40,6 +42,9 @@ struct State {
     bytes: usize,
     /// Sequence behind the last durable record.
     durable_end: u64,
+    /// Bytes in the journal of all durable records since the start, those it
+    /// found included.
+    durable_bytes: u64,
     /// Sequence behind the last record answered before it was applied.
     promised_end: u64,
     /// The applier waits for memory: answers are not to wait for it.
@@ -61,15 +66,17 @@ pub enum Next {
 }
 
 impl Tail {
-    /// A tail of at most `bytes_max` bytes behind a log whose records end before
-    /// `durable_end`; those are on disk and were promised to someone.
+    /// A tail of at most `bytes_max` bytes behind a log whose records, of
+    /// `durable_bytes` together, end before `durable_end`; those are on disk and
+    /// were promised to someone.
     #[must_use]
-    pub fn new(bytes_max: usize, durable_end: u64) -> Arc<Self> {
+    pub fn new(bytes_max: usize, durable_end: u64, durable_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
                 queue: VecDeque::new(),
                 bytes: 0,
                 durable_end,
+                durable_bytes,
                 promised_end: durable_end,
                 stalled: false,
                 closed: false,
@@ -88,6 +95,7 @@ impl Tail {
         let mut state = self.lock();
         for (mut record, bytes) in records {
             state.durable_end = record.seq + 1;
+            state.durable_bytes += record.bytes;
             let fits = state.bytes + bytes <= self.bytes_max || state.queue.is_empty();
             if !fits || state.stalled {
                 state.promise(&mut record);
@@ -156,6 +164,13 @@ impl Tail {
     #[must_use]
     pub fn durable_end(&self) -> u64 {
         self.lock().durable_end
+    }
+
+    /// Bytes in the journal of all durable records since the start, those it found
+    /// included.
+    #[must_use]
+    pub fn durable_bytes(&self) -> u64 {
+        self.lock().durable_bytes
     }
 
     /// Sequence behind the last record whose sender was told "accepted" before

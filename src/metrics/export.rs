@@ -30,6 +30,8 @@ pub struct Gauges {
     pub journal_segments: u64,
     /// Journal records that are durable and not applied.
     pub applier_lag_records: u64,
+    /// Bytes of these.
+    pub applier_lag_bytes: u64,
     /// Age of the oldest unflushed reading, seconds since receipt.
     pub oldest_unflushed_seconds: f64,
     /// Deletions that the store has not done.
@@ -50,8 +52,10 @@ pub struct Gauges {
     pub http_body_bytes_max: u64,
     /// Flush commands under way.
     pub flushes_in_flight: u64,
-    /// Whether the store answered last time.
+    /// Whether the store answers and takes writes.
     pub store_up: bool,
+    /// Seconds since it was found not to; 0 while it does.
+    pub store_down_seconds: f64,
     /// Whether the journal takes writes.
     pub journal_writable: bool,
     /// The UDP receiver; all 0 where there is none.
@@ -256,6 +260,7 @@ pub fn describe() {
             "hourglass_applier_lag_records",
             "Journal records durable and not yet applied to the buffer",
         ),
+        ("hourglass_applier_lag_bytes", "Bytes of these"),
         (
             "hourglass_oldest_unflushed_seconds",
             "Age of the oldest reading that the store does not hold",
@@ -295,7 +300,14 @@ pub fn describe() {
         (names::QUARANTINE_ITEMS, "Refused items kept on disk"),
         (names::QUARANTINE_BYTES, "Bytes of these"),
         ("hourglass_flushes_in_flight", "Flush commands under way"),
-        ("hourglass_store_up", "1 if the store answered last time"),
+        (
+            "hourglass_store_up",
+            "1 while the store answers and takes writes",
+        ),
+        (
+            "hourglass_store_down_seconds",
+            "Since when it does not; 0 while it does",
+        ),
     ] {
         describe_gauge!(name, help);
     }
@@ -370,6 +382,7 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_journal_segments").set(whole(gauges.journal_segments));
     gauge!("hourglass_journal_writable").set(f64::from(u8::from(gauges.journal_writable)));
     gauge!("hourglass_applier_lag_records").set(whole(gauges.applier_lag_records));
+    gauge!("hourglass_applier_lag_bytes").set(whole(gauges.applier_lag_bytes));
     gauge!("hourglass_oldest_unflushed_seconds").set(gauges.oldest_unflushed_seconds);
     gauge!("hourglass_deletions_open").set(gauges.open_deletions as f64);
     gauge!("hourglass_sensors").set(whole(gauges.sensors_known));
@@ -381,4 +394,5 @@ pub fn export(ledger: &Ledger, gauges: &Gauges) {
     gauge!("hourglass_http_body_bytes_max").set(whole(gauges.http_body_bytes_max));
     gauge!("hourglass_flushes_in_flight").set(whole(gauges.flushes_in_flight));
     gauge!("hourglass_store_up").set(f64::from(u8::from(gauges.store_up)));
+    gauge!("hourglass_store_down_seconds").set(gauges.store_down_seconds);
 }

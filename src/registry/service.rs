@@ -27,6 +27,8 @@ pub(super) const TRIES_MAX: usize = 10;
 #[derive(Debug, Clone)]
 pub struct Registry {
     pub(super) store: Arc<dyn Store>,
+    /// The same, for questions that change nothing.
+    asked: Arc<dyn Store>,
     pub(super) buffer: Arc<Buffer>,
     pub(super) cap: Arc<SensorCap>,
     pub(super) writer: Arc<WriterId>,
@@ -64,6 +66,7 @@ impl Registry {
         copies: Copies,
     ) -> Self {
         Self {
+            asked: Arc::clone(&store),
             store,
             buffer,
             cap,
@@ -77,6 +80,15 @@ impl Registry {
     #[must_use]
     pub fn with_retention(self, retention: Arc<RetentionTable>) -> Self {
         Self { retention, ..self }
+    }
+
+    /// The same, asking `store` where nothing is to be changed.
+    #[must_use]
+    pub fn with_queries_to(self, store: Arc<dyn Store>) -> Self {
+        Self {
+            asked: store,
+            ..self
+        }
     }
 
     /// Puts what `form` says in place of what was said of `id`.
@@ -224,7 +236,7 @@ impl Registry {
     /// # Errors
     /// What the store says.
     pub async fn site(&self, id: &SiteId) -> Result<Option<StoredSite>, StoreError> {
-        self.store.site(id).await
+        self.asked.site(id).await
     }
 
     /// At most `limit` sites above `after`, ordered by id.
@@ -236,7 +248,7 @@ impl Registry {
         after: Option<&SiteId>,
         limit: usize,
     ) -> Result<Vec<StoredSite>, StoreError> {
-        self.store.sites(after, limit).await
+        self.asked.sites(after, limit).await
     }
 
     /// Puts what `form` says in place of a site. Where its name or city changes

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::apply::Progress;
 use crate::buffer::Buffer;
-use crate::flush::StoreHealth;
 use crate::ingest::SensorCap;
 use crate::store::{SensorCursor, SensorFilter, Store, StoreError};
 
@@ -25,12 +24,7 @@ pub(super) async fn learn_known_sensors(
     store: Arc<dyn Store>,
     buffer: Arc<Buffer>,
     progress: Arc<Progress>,
-    health: Arc<StoreHealth>,
 ) {
-    // So that `/readyz` knows before the first flush.
-    if let Err(error) = store.ping().await {
-        health.failed(&error);
-    }
     progress.caught_up().await;
     let mut learnt = false;
     loop {
@@ -38,7 +32,6 @@ pub(super) async fn learn_known_sensors(
         cap.learn(buffered.iter().map(|seen| &seen.sensor));
         match learn_stored(&cap, &*store).await {
             Ok(()) => {
-                health.succeeded(&*store);
                 cap.all_known();
                 learnt = true;
             }

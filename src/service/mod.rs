@@ -8,10 +8,12 @@
 
 mod data_dir;
 mod known_sensors;
+mod query_patience;
 mod recorder;
 mod run;
 mod signal;
 mod silence;
+mod store_watch;
 mod stores;
 mod udp;
 

@@ -9,7 +9,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::known_sensors::learn_known_sensors;
+use super::query_patience::QueryPatience;
 use super::silence::count_silent;
+use super::store_watch::watch_store;
 use super::udp::{self, Udp};
 use super::{DataDir, DataDirError, open_store, recorder};
 use crate::api::{ApiParts, Phase, router};
@@ -29,8 +31,7 @@ use crate::query::Query;
 use crate::receive::{BodyBudget, ConnectionLimits, OpenConnections, serve_http};
 use crate::registry::{Copies, CopiesTask, Registry};
 use crate::retention::RetentionTable;
-use crate::store::WriterId;
-use crate::store::{Store, StoreError};
+use crate::store::{DeadlineStore, Store, StoreError, WriterId};
 use crate::sweep::{PassParts, Sweep, Sweeper};
 
 /// How long open connections may take to end once everything else has stopped.
@@ -99,6 +100,7 @@ struct Running {
     applier: JoinHandle<io::Result<()>>,
     flusher: JoinHandle<()>,
     sensors: JoinHandle<()>,
+    store_watch: JoinHandle<()>,
     copies: JoinHandle<()>,
     silence: JoinHandle<()>,
     deletion: JoinHandle<()>,
@@ -127,6 +129,7 @@ pub async fn serve(settings: Settings, stop: impl Future<Output = ()>) -> Result
             _ => ServiceError::Died("applier"),
         }),
         _ = &mut running.flusher => Some(ServiceError::Died("flusher")),
+        _ = &mut running.store_watch => Some(ServiceError::Died("watch of the store")),
         _ = &mut running.sensors => Some(ServiceError::Died("list of sensors")),
         _ = &mut running.deletion => Some(ServiceError::Died("deletion of readings")),
         _ = &mut running.silence => Some(ServiceError::Died("count of silent sensors")),
@@ -183,7 +186,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&progress),
         recovered.deletions,
     );
-    let health = Arc::new(StoreHealth::default());
+    let health = Arc::new(StoreHealth::new(Arc::clone(&clock)));
     let flusher = Flusher::new(
         FlusherParts {
             buffer: Arc::clone(&buffer),
@@ -208,9 +211,12 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
     let ingest = ingest
         .with_retention(Arc::clone(&retention))
         .with_quarantine(Arc::clone(quarantine.quarantine()));
+    let (limit, url) = (settings.query.store_timeout, &settings.store.url);
+    let patience = QueryPatience::new(Arc::clone(&health), limit, url);
+    let asked: Arc<dyn Store> = Arc::new(DeadlineStore::new(Arc::clone(&store), patience));
     let query = Query::new(
         Arc::clone(&buffer),
-        Arc::clone(&store),
+        Arc::clone(&asked),
         Arc::clone(&progress),
     );
     let deletions = Deletions::new(journal.clone(), Arc::clone(&buffer));
@@ -230,7 +236,9 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         WriterId::new(rand::random()),
         copies,
     );
-    let registry = registry.with_retention(Arc::clone(&retention));
+    let registry = registry
+        .with_retention(Arc::clone(&retention))
+        .with_queries_to(asked);
     let sweep = Sweep::new(PassParts {
         store: Arc::clone(&store),
         buffer: Arc::clone(&buffer),
@@ -273,8 +281,8 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         Arc::clone(&store),
         Arc::clone(&parts.buffer),
         Arc::clone(&parts.progress),
-        Arc::clone(&parts.health),
     ));
+    let store_watch = tokio::spawn(watch_store(Arc::clone(&store), Arc::clone(&parts.health)));
     let copies = tokio::spawn(copies_task.run());
     let silence = tokio::spawn(count_silent(
         parts.query.clone(),
@@ -309,6 +317,7 @@ async fn start(settings: Settings) -> Result<Running, ServiceError> {
         applier,
         flusher,
         sensors,
+        store_watch,
         copies,
         silence,
         deletion,
@@ -416,6 +425,7 @@ impl Running {
         if self.flusher.await.is_err() {
             tracing::error!("the flusher died while stopping");
         }
+        self.store_watch.abort();
         // It notes its end in the journal, which is still there.
         self.deletion.abort();
         self.saver.finish().await;

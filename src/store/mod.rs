@@ -10,6 +10,7 @@
 //! **Atomic.** Readings and computed fields of one part change in one step, so
 //! every observer sees computed fields that are true (I3).
 
+mod deadline;
 mod edit;
 pub mod embedded;
 mod inspect;
@@ -18,6 +19,7 @@ mod registry;
 pub mod size;
 mod writer_id;
 
+pub use deadline::{DeadlineStore, Patience};
 pub use edit::{BucketEdit, PartChange, PartEdit, SensorHoursRange};
 pub use inspect::{Flaw, FlawKind, Inspected, InspectedBucket};
 pub use registry::{

@@ -5,6 +5,7 @@
 //! says exactly what was acknowledged, every reading once; the ledger balances,
 //! and `hourglass verify` finds nothing.
 
+mod black_hole;
 mod cases;
 mod connections;
 mod disk_full;

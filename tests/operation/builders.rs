@@ -45,6 +45,7 @@ pub(crate) async fn count(hourglass: &Hourglass, sensor: &str) -> u64 {
 /// Waits until what a start found in the journal is in every query.
 pub(crate) async fn until_recovered(hourglass: &Hourglass) {
     until(|| async { hourglass.metric("hourglass_applier_lag_records").await == 0.0 }).await;
+    assert_eq!(hourglass.metric("hourglass_applier_lag_bytes").await, 0.0);
 }
 
 /// Asks until the answer does; at most a minute.
@@ -60,6 +61,11 @@ pub(crate) async fn until<F: Future<Output = bool>>(ask: impl Fn() -> F) {
     };
     let in_time = tokio::time::timeout(Duration::from_secs(60), asking).await;
     assert!(in_time.is_ok(), "it never came to that");
+}
+
+/// Waits until `/readyz` says that the store is so.
+pub(crate) async fn until_store_is(hourglass: &Hourglass, how: &str) {
+    until(|| async { hourglass.get("/readyz").await.1["store"] == how }).await;
 }
 
 /// Waits until the store holds everything.

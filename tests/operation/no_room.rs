@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::builders::{count, hourly, post, until, until_recovered, until_stored};
+use super::builders::{count, hourly, post, until, until_recovered, until_store_is, until_stored};
 use crate::support::hourglass::{Hourglass, Start};
 use crate::support::small_disk::SmallDisk;
 
@@ -48,10 +48,6 @@ async fn post_until_refused(hourglass: &Hourglass, sensors: std::ops::Range<usiz
         break;
     }
     taken
-}
-
-async fn until_store_is(hourglass: &Hourglass, how: &str) {
-    until(|| async { hourglass.get("/readyz").await.1["store"] == how }).await;
 }
 
 async fn assert_holds(hourglass: &Hourglass, sensors: &[usize]) {

@@ -31,7 +31,7 @@ impl Parts {
     fn new(tail_bytes_max: usize, buffer_bytes_max: usize) -> Self {
         let disk = SimDisk::default();
         let (log, _) = Log::open(Arc::new(disk.clone()), Space::new(1 << 20), 500).unwrap();
-        let tail = Tail::new(tail_bytes_max, 1);
+        let tail = Tail::new(tail_bytes_max, 1, 0);
         let buffer = Arc::new(buffer(buffer_bytes_max));
         let progress = Progress::new(Arc::clone(&tail), 1, 1);
         let applier = Applier::new(
@@ -59,19 +59,21 @@ impl Parts {
         let first = self.log.append(encoded.iter().map(Vec::as_slice)).unwrap();
         let (replies, answers): (Vec<_>, Vec<_>) =
             records.iter().map(|_| oneshot::channel()).unzip();
-        let durable = records.iter().zip(first..).zip(replies);
-        self.tail.push(durable.map(|((record, seq), reply)| {
-            let Record::Batch { batch, .. } = record else {
-                panic!("it is a batch");
-            };
-            let bytes = batch.bytes();
-            let record = TailRecord {
-                seq,
-                record: record.clone(),
-                reply: Some(reply),
-            };
-            (record, bytes)
-        }));
+        let durable = records.iter().zip(&encoded).zip(first..).zip(replies);
+        self.tail
+            .push(durable.map(|(((record, encoded), seq), reply)| {
+                let Record::Batch { batch, .. } = record else {
+                    panic!("it is a batch");
+                };
+                let bytes = batch.bytes();
+                let record = TailRecord {
+                    seq,
+                    record: record.clone(),
+                    bytes: encoded.len() as u64,
+                    reply: Some(reply),
+                };
+                (record, bytes)
+            }));
         answers
     }
 
@@ -128,7 +130,19 @@ fn an_applier_that_falls_behind_reads_from_disk_and_keeps_the_order() {
             }
             assert_eq!(parts.progress.is_complete(), size as usize <= fitting);
             assert_eq!(parts.progress.lag(), u64::from(size));
+            let encoded = rivals(next - size..next)
+                .into_iter()
+                .map(|r| r.encode().len());
+            let bytes: Vec<usize> = encoded.collect();
+            assert_eq!(
+                parts.progress.lag_bytes(),
+                bytes.iter().sum::<usize>() as u64
+            );
+            assert_eq!(parts.turn(), Turn::Applied);
+            let left = bytes.iter().skip(1).sum::<usize>();
+            assert_eq!(parts.progress.lag_bytes(), left as u64);
             parts.turn_until(Turn::Idle);
+            assert_eq!(parts.progress.lag_bytes(), 0);
             for (at, answer) in answers.iter_mut().enumerate().take(fitting) {
                 let seq = u64::from(next - size) + 1 + at as u64;
                 assert_eq!(answer.try_recv().unwrap().unwrap(), seq);

@@ -196,6 +196,7 @@ impl Pipeline {
             Arc::clone(&progress),
             Vec::new(),
         );
+        let health = Arc::new(StoreHealth::new(Arc::clone(&clock) as _));
         Self {
             journal,
             keys,
@@ -203,7 +204,7 @@ impl Pipeline {
             buffer,
             clock,
             store: RefusingStore::new(),
-            health: Arc::default(),
+            health,
             applier: Some(applier),
             writer: Some(writer),
         }

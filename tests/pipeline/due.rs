@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use hourglass::buffer::{Buffer, DuePolicy, DueReason, RetryPauses};
+use hourglass::buffer::{Buffer, DuePolicy, DueReason, RetryPauses, RoundBounds};
 use hourglass::model::HourStart;
 use hourglass::store::WriterId;
 
@@ -189,4 +189,25 @@ fn numbers_of_writes_never_repeat_and_are_positive() {
             assert!(numbers.insert(number), "{number} of start {start}");
         }
     }
+}
+
+#[test]
+fn a_round_carries_no_more_bytes_than_it_may_but_always_a_bucket_and_the_oldest_first() {
+    let buffer = buffer(1 << 20);
+    for number in 0..20_u64 {
+        // Later records are of earlier sensors: what waits longest goes first.
+        let batch = readings(&format!("S{:02}", 19 - number), HOUR - 1, 0..100, 1.0);
+        buffer.apply(number, now(), &batch, Duration::ZERO);
+    }
+    let mut order = Vec::new();
+    for (bytes, expected) in [(1, 1), (10_000, 3), (usize::MAX, 16)] {
+        let bounds = RoundBounds { buckets: 20, bytes };
+        let leases = buffer.lease(&policy(), bounds);
+        assert_eq!(leases.len(), expected, "within {bytes} bytes");
+        order.extend(leases.into_iter().map(|lease| lease.write.key));
+    }
+    let waited = (0..20)
+        .rev()
+        .map(|number| key(&format!("S{number:02}"), HOUR - 1));
+    assert_eq!(order, waited.collect::<Vec<_>>());
 }

@@ -70,8 +70,8 @@ async fn probes_are_answered() {
     told.as_object_mut().unwrap().remove("journalBytes");
     let ready = json!({
         "ready": true, "journal": "writing", "journalBytesMax": 4_u64 << 30,
-        "journalGrowth": 0.0, "journalFullIn": null, "lagRecords": 0,
-        "store": "up", "complete": true,
+        "journalGrowth": 0.0, "journalFullIn": null, "lagRecords": 0, "lagBytes": 0,
+        "oldestUnflushedSeconds": 0.0, "store": "up", "storeDownSince": null, "complete": true,
     });
     assert_eq!((status, told), (200, ready));
     // Monitoring systems add parameters of their own.

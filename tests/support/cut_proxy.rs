@@ -21,6 +21,10 @@ pub(crate) enum Carry {
     NoReplies,
     /// Holds everything back until this changes.
     Nothing,
+    /// Swallows everything, and says nothing of it. A connection that had something
+    /// swallowed, or began in it, carries nothing ever after: what lies between has
+    /// forgotten it.
+    BlackHole,
 }
 
 /// The proxy; it ends when it is dropped.
@@ -44,6 +48,10 @@ impl CutProxy {
             let (carry, cuts) = (Arc::clone(&carry), Arc::clone(&cuts));
             async move {
                 while let Ok((client, _)) = listener.accept().await {
+                    if *carry.borrow() == Carry::BlackHole {
+                        tokio::spawn(hold(client, cuts.subscribe()));
+                        continue;
+                    }
                     let Ok(server) = TcpStream::connect(&target).await else {
                         continue;
                     };
@@ -97,6 +105,7 @@ async fn pass(
     cuts.mark_unchanged();
     let carrying = async {
         let mut bytes = vec![0; 64 << 10];
+        let mut is_forgotten = false;
         loop {
             let read = from.read(&mut bytes).await.unwrap_or(0);
             if read == 0 {
@@ -109,7 +118,8 @@ async fn pass(
             if let Carry::Slowly(pause) = how {
                 tokio::time::sleep(pause).await;
             }
-            let is_lost = how == Carry::NoReplies && is_reply;
+            is_forgotten |= how == Carry::BlackHole;
+            let is_lost = is_forgotten || (how == Carry::NoReplies && is_reply);
             if !is_lost && to.write_all(&bytes[..read]).await.is_err() {
                 return;
             }
@@ -117,6 +127,16 @@ async fn pass(
     };
     tokio::select! {
         () = carrying => {}
+        _ = cuts.changed() => {}
+    }
+}
+
+/// Keeps a connection that goes nowhere, until it is cut.
+async fn hold(mut client: TcpStream, mut cuts: watch::Receiver<u64>) {
+    cuts.mark_unchanged();
+    let mut nowhere = tokio::io::sink();
+    tokio::select! {
+        _ = tokio::io::copy(&mut client, &mut nowhere) => {}
         _ = cuts.changed() => {}
     }
 }

@@ -1,7 +1,8 @@
-//! The connection: made by the first call that needs it, and set up once.
+//! The connection: made by the first call that needs it, and set up once; again
+//! where it is found stuck.
 
 use std::future::Future;
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use ::mongodb::options::{
 use ::mongodb::{Client, Collection, Database};
 use tokio::sync::Mutex;
 
+use super::client_slot::ClientSlot;
 use super::failure::{again, classify, has_code, refused, unavailable};
 use super::settings::MongoSettings;
 use super::{NAME, indexes};
@@ -32,7 +34,6 @@ const SNAPSHOT_UNAVAILABLE: i32 = 246;
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(5);
 
 /// A server that was reached and has its collections and indexes.
-#[derive(Clone)]
 pub(super) struct Ready {
     pub(super) database: Database,
     /// Parts of buckets, as raw documents.
@@ -46,8 +47,7 @@ pub(super) struct Ready {
 pub(super) struct Connection {
     uri: ConnectionString,
     settings: MongoSettings,
-    client: OnceLock<Client>,
-    ready: OnceLock<Ready>,
+    slot: ClientSlot,
     /// The last failure of connecting; held while somebody tries.
     attempt: Mutex<Option<StoreError>>,
     /// Attempts that ended.
@@ -75,8 +75,7 @@ impl Connection {
         Ok(Self {
             uri: parsed,
             settings,
-            client: OnceLock::new(),
-            ready: OnceLock::new(),
+            slot: ClientSlot::default(),
             attempt: Mutex::new(None),
             attempts: AtomicU64::new(0),
         })
@@ -98,13 +97,13 @@ impl Connection {
     /// The database, connected and set up by now. Who waits while another call
     /// tries shares its failure, so that callers do not queue up for one
     /// timeout each.
-    pub(super) async fn ready(&self) -> Result<&Ready, StoreError> {
-        if let Some(ready) = self.ready.get() {
+    pub(super) async fn ready(&self) -> Result<Arc<Ready>, StoreError> {
+        if let Some(ready) = self.slot.ready() {
             return Ok(ready);
         }
         let seen = self.attempts.load(Ordering::Acquire);
         let mut last = self.attempt.lock().await;
-        if let Some(ready) = self.ready.get() {
+        if let Some(ready) = self.slot.ready() {
             return Ok(ready);
         }
         if self.attempts.load(Ordering::Acquire) != seen
@@ -115,7 +114,7 @@ impl Connection {
         let outcome = self.set_up().await;
         self.attempts.fetch_add(1, Ordering::Release);
         match outcome {
-            Ok(ready) => Ok(self.ready.get_or_init(|| ready)),
+            Ok(ready) => Ok(ready),
             Err(error) => {
                 *last = Some(again(&error));
                 Err(error)
@@ -132,10 +131,25 @@ impl Connection {
         >,
     ) -> Result<T, StoreError> {
         let limit = self.settings.call_timeout;
-        match tokio::time::timeout(limit, call.into_future()).await {
-            Ok(answer) => answer.map_err(|error| classify(&error)),
-            Err(_) => Err(unavailable(format!("no answer within {limit:?}"))),
+        let mut begun = self.slot.begin();
+        let answer = tokio::select! {
+            biased;
+            answer = tokio::time::timeout(limit, call.into_future()) => answer,
+            () = begun.given_up() => {
+                return Err(unavailable("its connection does not answer and is made anew"));
+            }
+        };
+        if let Ok(answer) = answer {
+            self.slot.answered();
+            return answer.map_err(|error| classify(&error));
         }
+        if self.slot.unanswered(&begun) {
+            tracing::warn!(
+                store = NAME,
+                "no call was answered within {limit:?} though the server is thought to be there; connecting anew"
+            );
+        }
+        Err(unavailable(format!("no answer within {limit:?}")))
     }
 
     /// Awaits the beginning of a read at one instant. That instant may lie
@@ -161,7 +175,7 @@ impl Connection {
         .await
     }
 
-    async fn set_up(&self) -> Result<Ready, StoreError> {
+    async fn set_up(&self) -> Result<Arc<Ready>, StoreError> {
         let client = self.client().await?;
         let options = DatabaseOptions::builder()
             .selection_criteria(SelectionCriteria::ReadPreference(ReadPreference::Primary))
@@ -205,16 +219,18 @@ impl Connection {
                 self.database_name()
             )));
         }
-        Ok(Ready {
+        let ready = Arc::new(Ready {
             buckets: database.collection(indexes::BUCKETS),
             sensors: database.collection(indexes::SENSORS),
             database,
             replicated,
-        })
+        });
+        self.slot.put_ready(&ready);
+        Ok(ready)
     }
 
-    async fn client(&self) -> Result<&Client, StoreError> {
-        if let Some(client) = self.client.get() {
+    async fn client(&self) -> Result<Client, StoreError> {
+        if let Some(client) = self.slot.client() {
             return Ok(client);
         }
         // Resolves names of `mongodb+srv`, so it may fail while the net is away.
@@ -230,7 +246,8 @@ impl Connection {
             .get_or_insert_with(|| "hourglass".to_owned());
         options.command_event_handler = self.settings.command_events.clone();
         let client = Client::with_options(options).map_err(|error| classify(&error))?;
-        Ok(self.client.get_or_init(|| client))
+        self.slot.put_client(&client);
+        Ok(client)
     }
 }
 

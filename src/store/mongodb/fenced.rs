@@ -68,7 +68,7 @@ impl Records {
         let ready = connection.ready().await?;
         let mut outcomes = Vec::with_capacity(statements.len());
         for run in split(statements, |statement| statement.document.as_bytes().len()) {
-            outcomes.extend(self.run(connection, ready, run).await?);
+            outcomes.extend(self.run(connection, &ready, run).await?);
         }
         Ok(outcomes)
     }

@@ -13,9 +13,11 @@
 //! - Reads go to the primary, at a snapshot that a majority holds, so that what
 //!   was read is never rolled back. Streams read majority-held documents.
 //! - Nothing here blocks a start: the first call connects and creates what is
-//!   missing, and so does every call until one succeeded.
+//!   missing, and so does every call until one succeeded. A client that answers
+//!   nothing any more is replaced.
 
 mod attributes;
+mod client_slot;
 mod connection;
 mod copies;
 mod decode;

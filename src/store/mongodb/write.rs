@@ -39,7 +39,7 @@ pub(super) async fn write(
     let mut outcomes: Vec<Option<WriteOutcome>> = writes.iter().map(|_| None).collect();
 
     let closings = writes.iter().enumerate().filter_map(closing).collect();
-    for (write, outcome) in run(connection, ready, closings).await {
+    for (write, outcome) in run(connection, &ready, closings).await {
         // Closed: the write goes on to make the next part.
         if !matches!(outcome, WriteOutcome::Stored) {
             outcomes[write] = Some(outcome);
@@ -51,7 +51,7 @@ pub(super) async fn write(
         .filter(|(at, _)| outcomes[*at].is_none())
         .map(statement)
         .collect();
-    for (write, outcome) in run(connection, ready, statements).await {
+    for (write, outcome) in run(connection, &ready, statements).await {
         outcomes[write] = Some(outcome);
     }
     let outcomes: Vec<_> = outcomes

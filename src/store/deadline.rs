@@ -92,6 +92,10 @@ impl Store for DeadlineStore {
         self.inner.name()
     }
 
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
     fn part_bytes_max(&self) -> Option<usize> {
         self.inner.part_bytes_max()
     }

@@ -188,6 +188,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// `embedded` or `mongodb`.
     fn name(&self) -> &'static str;
 
+    /// Whether other processes may write to it while this one has it open.
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     /// Largest size of one part in bytes, or `None` where parts are unlimited.
     fn part_bytes_max(&self) -> Option<usize>;
 

@@ -5,14 +5,22 @@ use std::collections::BTreeSet;
 use futures_util::StreamExt;
 
 use super::form::{Findings, name};
-use super::{LOOK_AGAIN, LOOK_AGAIN_MAX, Progress, Report, Verify, Watch};
+use super::{LOOK_AGAIN_MAX, LOOKS_MAX, Progress, Report, Verify, Watch};
 use crate::model::{BucketKey, SensorId};
 use crate::store::{BucketVersion, InspectedBucket, StoreError, StoredPart};
+
+/// A bucket in which something did not fit.
+#[derive(Debug)]
+struct Waiting {
+    key: BucketKey,
+    /// The versions of its parts then.
+    seen: Vec<BucketVersion>,
+}
 
 /// What is looked at again.
 #[derive(Debug, Default)]
 struct Again {
-    keys: Vec<BucketKey>,
+    waiting: Vec<Waiting>,
     /// Sensors with a bucket that still could not be read whole.
     unsound: BTreeSet<SensorId>,
 }
@@ -41,7 +49,7 @@ impl Verify<'_> {
             };
             parts += found.parts.len() as u64;
             let findings = Findings::of(&found);
-            let Some(key) = found.key else {
+            let Some(key) = found.key.clone() else {
                 // Nothing that hourglass writes: it is not on its way to be right.
                 tell(&findings, report, watch);
                 continue;
@@ -58,9 +66,13 @@ impl Verify<'_> {
                 report.dropped += findings.dropped;
                 report.empty += findings.empty;
             }
-            if !findings.is_clean() && again.keys.last() != Some(&key) {
-                again.keys.push(key.clone());
-                if again.keys.len() == LOOK_AGAIN_MAX {
+            let waits = |waiting: &Waiting| waiting.key == key;
+            if !findings.is_clean() && !again.waiting.last().is_some_and(waits) {
+                again.waiting.push(Waiting {
+                    key: key.clone(),
+                    seen: versions(&found.parts),
+                });
+                if again.waiting.len() == LOOK_AGAIN_MAX {
                     self.look_again(&mut again, report, watch).await?;
                 }
             }
@@ -77,22 +89,29 @@ impl Verify<'_> {
         report: &mut Report,
         watch: &mut dyn Watch,
     ) -> Result<(), StoreError> {
-        if again.keys.is_empty() {
-            return Ok(());
-        }
-        tokio::time::sleep(LOOK_AGAIN).await;
-        for key in again.keys.drain(..) {
-            let Some(found) = self.store.inspect_bucket(&key).await? else {
-                continue;
-            };
-            let findings = Findings::of(&found);
-            if !(found.is_whole && findings.counts_up) {
-                again.unsound.insert(key.sensor.clone());
+        for look in 1..=LOOKS_MAX {
+            if again.waiting.is_empty() {
+                break;
             }
-            tell(&findings, report, watch);
-            if self.repair && !(findings.differing.is_empty() && findings.unclosed.is_empty()) {
-                self.repair_bucket(&key, &found, &findings, report, watch)
-                    .await?;
+            self.pause().await;
+            for Waiting { key, seen } in std::mem::take(&mut again.waiting) {
+                let Some(found) = self.store.inspect_bucket(&key).await? else {
+                    continue;
+                };
+                let findings = Findings::of(&found);
+                let now = versions(&found.parts);
+                if !findings.is_clean() && now != seen && look < LOOKS_MAX {
+                    again.waiting.push(Waiting { key, seen: now });
+                    continue;
+                }
+                if !(found.is_whole && findings.counts_up) {
+                    again.unsound.insert(key.sensor.clone());
+                }
+                tell(&findings, report, watch);
+                if self.repair && !(findings.differing.is_empty() && findings.unclosed.is_empty()) {
+                    self.repair_bucket(&key, &found, &findings, report, watch)
+                        .await?;
+                }
             }
         }
         Ok(())
@@ -114,8 +133,7 @@ impl Verify<'_> {
             watch.tell(&format!("{key}: not repaired: it holds what {why}"));
             return Ok(());
         }
-        let mut versions: Vec<BucketVersion> =
-            found.parts.iter().map(|part| part.version).collect();
+        let mut versions = versions(&found.parts);
         let mut is_right = findings.damaged.is_empty();
         for differing in &findings.differing {
             let (part, version) = (&found.parts[differing.at], &mut versions[differing.at]);
@@ -152,6 +170,10 @@ impl Verify<'_> {
             ..version
         }
     }
+}
+
+fn versions(parts: &[StoredPart]) -> Vec<BucketVersion> {
+    parts.iter().map(|part| part.version).collect()
 }
 
 /// Counts and tells findings.

@@ -16,7 +16,7 @@
 //!
 //! **Beside a running service.** A run sees documents of different moments. What
 //! does not fit is looked at once more, of one instant and a while later, before it
-//! is told.
+//! is told; where it was written to in between, again and again.
 
 mod buckets;
 mod copies;
@@ -36,6 +36,11 @@ use crate::store::{Store, StoreError, WriterId};
 /// How much later something is looked at again: a deletion changes parts one by
 /// one, and a service stores readings first and then tells the sensor's record.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// How often what is written to all the time is looked at again before it is told:
+/// one look may meet the moment between two writes that belong together, so many in
+/// a row do not.
+const LOOKS_MAX: usize = 5;
 
 /// Most things that wait to be looked at again.
 const LOOK_AGAIN_MAX: usize = 1000;
@@ -81,5 +86,12 @@ impl Verify<'_> {
         let unsound = self.buckets(&mut report, watch).await?;
         self.records(&unsound, &mut report, watch).await?;
         Ok(report)
+    }
+
+    /// Waits until what others were about to write is written.
+    async fn pause(&self) {
+        if self.store.is_shared() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 }

@@ -3,19 +3,27 @@
 use std::collections::BTreeSet;
 
 use super::records::Looked;
-use super::{Report, Verify, Watch};
+use super::{LOOKS_MAX, Report, Verify, Watch};
 use crate::flush::newest_readings;
 use crate::model::{RecentReading, SensorId};
 use crate::store::{
-    LOADS_AT_ONCE, RecentWrite, SensorTold, StoreError, StoredRecent, WriteOutcome,
+    LOADS_AT_ONCE, RecentWrite, RecordVersion, SensorTold, StoreError, StoredRecent, WriteOutcome,
 };
 
 /// Sensors that are looked at again.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    again: Vec<SensorId>,
-    /// Those of them whose records may not be written to.
-    untouchable: Vec<SensorId>,
+    again: Vec<Waiting>,
+}
+
+/// A sensor whose list differed.
+#[derive(Debug)]
+struct Waiting {
+    sensor: SensorId,
+    /// The version of the list then.
+    seen: Option<RecordVersion>,
+    /// Whether its record may be written to.
+    is_understood: bool,
 }
 
 impl Recent {
@@ -30,14 +38,14 @@ impl Recent {
         page: &[Looked],
     ) -> Result<(), StoreError> {
         let ids: Vec<SensorId> = page.iter().map(|looked| looked.sensor.id.clone()).collect();
-        let before = self.again.len();
-        let differing = each(verify, &ids).await?;
-        self.again.extend(differing.into_iter().map(|d| d.sensor));
-        for looked in page.iter().filter(|looked| !looked.is_understood) {
-            let id = &looked.sensor.id;
-            if self.again[before..].contains(id) {
-                self.untouchable.push(id.clone());
-            }
+        for differing in each(verify, &ids).await? {
+            let of = |looked: &&Looked| looked.sensor.id == differing.sensor;
+            let looked = page.iter().find(of);
+            self.again.push(Waiting {
+                sensor: differing.sensor,
+                seen: differing.stored.version,
+                is_understood: looked.is_some_and(|looked| looked.is_understood),
+            });
         }
         Ok(())
     }
@@ -51,32 +59,39 @@ impl Recent {
         report: &mut Report,
         watch: &mut dyn Watch,
     ) -> Result<(), StoreError> {
-        let again = std::mem::take(&mut self.again);
-        let untouchable = std::mem::take(&mut self.untouchable);
-        for ids in again.chunks(LOADS_AT_ONCE) {
-            for mut differing in each(verify, ids).await? {
-                let id = differing.sensor.clone();
-                report.recent_differing += 1;
-                watch.tell(&format!(
-                    "sensor {id}: its {} newest readings are not those of its buckets",
-                    differing.stored.readings.len()
-                ));
-                if !verify.repair {
-                    continue;
+        for look in 1..=LOOKS_MAX {
+            let again = std::mem::take(&mut self.again);
+            for waiting in again.chunks(LOADS_AT_ONCE) {
+                let ids: Vec<SensorId> = waiting.iter().map(|w| w.sensor.clone()).collect();
+                for differing in each(verify, &ids).await? {
+                    let of = |waiting: &&Waiting| waiting.sensor == differing.sensor;
+                    let Some(before) = waiting.iter().find(of) else {
+                        continue;
+                    };
+                    let seen = differing.stored.version;
+                    if seen != before.seen && look < LOOKS_MAX {
+                        self.again.push(Waiting {
+                            sensor: differing.sensor,
+                            seen,
+                            ..*before
+                        });
+                        continue;
+                    }
+                    report.recent_differing += 1;
+                    let kept = if !before.is_understood {
+                        Some("its record holds what is not understood")
+                    } else if unsound.contains(&differing.sensor) {
+                        Some("not all of its buckets could be read")
+                    } else {
+                        None
+                    };
+                    differing.settle(verify, kept, report, watch).await?;
                 }
-                differing.actual.truncate(verify.recent_readings);
-                let outcome = if untouchable.contains(&id) {
-                    "not repaired: its record holds what is not understood"
-                } else if unsound.contains(&id) {
-                    "not repaired: not all of its buckets could be read"
-                } else if differing.repair(verify).await? {
-                    report.recent_repaired += 1;
-                    "repaired"
-                } else {
-                    "not repaired: it was changed meanwhile"
-                };
-                watch.tell(&format!("sensor {id}: {outcome}"));
             }
+            if self.again.is_empty() {
+                break;
+            }
+            verify.pause().await;
         }
         Ok(())
     }
@@ -140,6 +155,36 @@ struct Differing {
 }
 
 impl Differing {
+    /// Tells it, and repairs it unless there is a reason to keep it.
+    async fn settle(
+        mut self,
+        verify: &Verify<'_>,
+        kept: Option<&str>,
+        report: &mut Report,
+        watch: &mut dyn Watch,
+    ) -> Result<(), StoreError> {
+        let id = self.sensor.clone();
+        watch.tell(&format!(
+            "sensor {id}: its {} newest readings are not those of its buckets",
+            self.stored.readings.len()
+        ));
+        if !verify.repair {
+            return Ok(());
+        }
+        self.actual.truncate(verify.recent_readings);
+        if let Some(why) = kept {
+            watch.tell(&format!("sensor {id}: not repaired: {why}"));
+        } else if self.repair(verify).await? {
+            report.recent_repaired += 1;
+            watch.tell(&format!("sensor {id}: repaired"));
+        } else {
+            watch.tell(&format!(
+                "sensor {id}: not repaired: it was changed meanwhile"
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether it is right now; not where somebody changed the record meanwhile.
     async fn repair(&self, verify: &Verify<'_>) -> Result<bool, StoreError> {
         let write = RecentWrite::after(self.stored.version, verify.writer, self.actual.clone());

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 
 use super::copies::Copies;
 use super::recent::Recent;
-use super::{LOOK_AGAIN, LOOK_AGAIN_MAX, Progress, Report, Verify, Watch};
+use super::{LOOK_AGAIN_MAX, Progress, Report, Verify, Watch};
 use crate::model::SensorId;
 use crate::store::{FlawKind, Inspected, StoreError, StoredSensor};
 
@@ -61,7 +61,7 @@ impl Verify<'_> {
             }
             let waiting = copies.waiting() + recent.waiting();
             if waiting >= LOOK_AGAIN_MAX || (is_end && waiting > 0) {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                self.pause().await;
                 copies.look_again(self, report, watch).await?;
                 recent.look_again(self, unsound, report, watch).await?;
             }

@@ -9,6 +9,7 @@ mod opening;
 mod parts;
 mod raw_store;
 mod records;
+mod torn;
 
 use std::path::Path;
 

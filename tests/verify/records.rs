@@ -109,3 +109,33 @@ async fn records_that_cannot_be_read_are_told_and_hide_no_other() {
     };
     assert_eq!(unread(&after), unread(&before));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn newest_readings_stand_newest_first_and_once() {
+    let (database, opened) = filled(&["S1", "S2", "S3"]).await;
+    let sensors = opened.collection::<Document>("sensors");
+    let of = |id: &str| doc! { "_id": id };
+    let before = all(&sensors).await;
+    for (id, order) in [("S1", -1), ("S2", 1)] {
+        let found = sensors.find_one(of(id)).await.unwrap().unwrap();
+        let mut recent = found.get_array("recent").unwrap().clone();
+        match order {
+            -1 => recent.reverse(),
+            _ => recent.insert(0, recent[0].clone()),
+        }
+        change(&sensors, of(id), doc! { "$set": { "recent": recent } }).await;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let lines = [
+        "sensor S1: its 20 newest readings are not those of its buckets",
+        "sensor S2: its 21 newest readings are not those of its buckets",
+    ];
+    let said = assert_tells(dir.path(), &database.uri(), false, &lines);
+    assert!(!said.contains("sensor S3"), "{said}");
+    super::assert_ends_well(dir.path(), &database.uri(), true);
+    let recent = |all: Vec<Document>| -> Vec<Document> {
+        let recent = |one: Document| doc! { "recent": one.get("recent") };
+        all.into_iter().map(recent).collect()
+    };
+    assert_eq!(recent(all(&sensors).await), recent(before));
+}

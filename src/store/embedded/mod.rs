@@ -148,6 +148,10 @@ impl Store for EmbeddedStore {
         NAME
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn part_bytes_max(&self) -> Option<usize> {
         None
     }

@@ -306,6 +306,15 @@ mod tests {
     }
 
     #[test]
+    fn a_field_that_stands_twice_is_told() {
+        let mut document = RawDocumentBuf::try_from(&whole()).unwrap();
+        document.append(::mongodb::bson::raw::cstr!("full"), true);
+        document.append(::mongodb::bson::raw::cstr!("full"), true);
+        let flaws = examine(&document).flaws;
+        assert!(matches!(&flaws[..], [flaw] if flaw.reason == "full stands twice"));
+    }
+
+    #[test]
     fn a_document_whose_fields_cannot_be_read_still_names_its_bucket() {
         let document = RawDocumentBuf::try_from(&changed("count", bson!("1"))).unwrap();
         let examined = examine(&document);

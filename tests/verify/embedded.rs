@@ -183,6 +183,8 @@ async fn what_does_not_fit_is_told_and_stays_byte_for_byte() {
         assert_eq!(count(&hourglass, "S1").await, 30, "{kind}");
         post(&hourglass, "S1", 30..40).await;
         assert_eq!(count(&hourglass, "S1").await, 40, "{kind}");
+        let (_, ready) = hourglass.get("/readyz").await;
+        assert_eq!(ready["store"], "up", "{kind}");
         assert!(hourglass.stop().0.success(), "{kind}");
     }
 }

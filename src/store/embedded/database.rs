@@ -127,6 +127,13 @@ impl Database {
             .map_or(Ok(()), |first| Err(stopped(first)))
     }
 
+    /// Whether it can be read. What the record is like that is read is not the
+    /// question.
+    pub(super) fn answers(&self) -> Result<(), StoreError> {
+        let first = self.snapshot().first_key_value(&self.hours);
+        first.map_or(Ok(()), |guard| guard.key().map(drop).map_err(library))
+    }
+
     /// Whether it takes no writes until it is opened again, which is sound.
     pub(super) fn is_to_be_opened_again(&self) -> bool {
         self.failure.get().is_some_and(|first| first.opening_helps)

@@ -336,7 +336,7 @@ impl Store for EmbeddedStore {
     async fn ping(&self) -> Result<(), StoreError> {
         self.read(|database| {
             database.check()?;
-            database.list_sites(None, 1).map(|_| ())
+            database.answers()
         })
         .await
     }

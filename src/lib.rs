@@ -3,6 +3,9 @@
 //! Modules in the order of the data flow; see `ARCHITECTURE.md` for the map,
 //! the import table and the invariants.
 
+// They panic where the stream cannot be written.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod model;
 
 pub mod bucket;

@@ -1,5 +1,8 @@
 //! The `hourglass` command.
 
+// They panic where the stream cannot be written.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -143,6 +146,7 @@ fn print(text: &str) -> ExitStatus {
 }
 
 fn fail(error: &dyn std::fmt::Display, status: ExitStatus) -> ExitStatus {
-    eprintln!("hourglass: {error}");
+    // Where nobody can read it the exit code tells.
+    drop(writeln!(io::stderr(), "hourglass: {error}"));
     status
 }

@@ -88,7 +88,7 @@ impl Gauge {
                 let now = Instant::now();
                 if last.is_none_or(|last| now.duration_since(last) >= self.line_every) {
                     *last = Some(now);
-                    eprintln!("{}", line());
+                    note(&line());
                 }
             }
         }
@@ -108,7 +108,7 @@ impl Gauge {
     pub fn note(&self, text: &str) {
         match &self.way {
             Way::Bar(bar) => bar.println(text),
-            Way::Lines { .. } => eprintln!("{text}"),
+            Way::Lines { .. } => note(text),
         }
     }
 
@@ -118,6 +118,12 @@ impl Gauge {
             bar.finish_and_clear();
         }
     }
+}
+
+/// A line on standard error; where that cannot be written, what is under way goes
+/// on.
+fn note(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
 }
 
 fn bar(form: Form, total: Option<u64>) -> ProgressBar {

@@ -1,5 +1,6 @@
 //! Logs: to standard error, for people on a terminal, else one JSON object a
-//! line.
+//! line. A line that cannot be written (its reader is gone, the disk of its file is
+//! full) is lost, and nothing else with it.
 
 use std::io::{self, IsTerminal};
 
@@ -17,6 +18,8 @@ pub fn start_logging(settings: &LogSettings) -> Result<(), TryInitError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(&settings.filter))
         .with_writer(io::stderr)
+        // It would say so on standard error, and panic as that cannot be written.
+        .log_internal_errors(false)
         .with_ansi(terminal && std::env::var_os("NO_COLOR").is_none());
     if is_json(settings.format, terminal) {
         builder.json().flatten_event(true).finish().try_init()

@@ -8,6 +8,7 @@ mod damage;
 mod door;
 mod full;
 mod lock;
+mod lost_log;
 mod no_room;
 mod stop;
 pub(crate) mod verify;

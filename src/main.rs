@@ -27,7 +27,10 @@ fn main() -> ExitCode {
 fn run(action: Action) -> ExitStatus {
     match action {
         Action::Print(text) => print(&text),
-        Action::CheckConfig(settings) => print(&settings.to_toml()),
+        Action::CheckConfig(settings) => match service::check_store(&settings.store) {
+            Ok(()) => print(&settings.to_toml()),
+            Err(error) => fail(&error, ExitStatus::Failure),
+        },
         Action::Import(options) => import(&options),
         Action::Serve(settings) => with_runtime(&settings.clone(), serve(settings)),
         Action::Verify { settings, repair } => {

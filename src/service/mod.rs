@@ -20,4 +20,6 @@ mod udp;
 pub use data_dir::{DataDir, DataDirError};
 pub use run::{ServiceError, serve};
 pub use signal::stop_signal;
-pub use stores::{NoStore, OpenedPlace, PlaceOpenError, open_place, open_store, open_to_verify};
+pub use stores::{
+    NoStore, OpenedPlace, PlaceOpenError, check_store, open_place, open_store, open_to_verify,
+};

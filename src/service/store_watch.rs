@@ -12,10 +12,10 @@ use crate::store::Store;
 /// How often it asks.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Seconds without an answer to any call, of this task, the flusher or a query, after
-/// which the store counts as down. A server under load is quicker; what asks
-/// `/readyz` mostly asks every 5 to 15 s.
-const SILENT_AFTER: u32 = 3;
+/// Seconds without a good answer after which the store counts as down. A server
+/// under load is quicker, and one failed question is no outage; what asks `/readyz`
+/// mostly asks every 5 to 15 s.
+const DOWN_AFTER: u32 = 3;
 
 /// How long a start waits for the store's first answer before it takes requests.
 const FIRST_ANSWER_MAX: Duration = Duration::from_secs(1);
@@ -36,13 +36,13 @@ pub(super) async fn first_look(store: &dyn Store, health: &StoreHealth) {
 pub(super) async fn watch_store(store: Arc<dyn Store>, health: Arc<StoreHealth>) {
     let mut tick = tokio::time::interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // Counted, not measured: this process may have been stopped itself.
+    let mut bad_seconds = 0;
+    let mut others = health.answers();
     loop {
         tick.tick().await;
         let ping = store.ping();
         tokio::pin!(ping);
-        let mut others = health.answers();
-        // Counted, not measured: this process may have been stopped itself.
-        let mut unanswered = 0;
         let answer = loop {
             tokio::select! {
                 biased;
@@ -50,16 +50,26 @@ pub(super) async fn watch_store(store: Arc<dyn Store>, health: Arc<StoreHealth>)
                 () = tokio::time::sleep(EVERY) => {}
             }
             let now = health.answers();
-            // Whoever waits for a connection behind other calls is no silent store.
-            unanswered = if now == others { unanswered + 1 } else { 0 };
+            // Whoever waits for a connection behind calls that are answered asks no
+            // silent store.
+            bad_seconds = if now == others { bad_seconds + 1 } else { 0 };
             others = now;
-            if unanswered >= SILENT_AFTER {
-                health.unanswered(&format_args!("no answer for {SILENT_AFTER} s"));
+            if bad_seconds >= DOWN_AFTER {
+                health.unanswered(&format_args!("no answer for {DOWN_AFTER} s"));
             }
         };
         match answer {
-            Ok(()) => health.answered(&*store),
-            Err(error) => health.unanswered(&error),
+            Ok(()) => {
+                bad_seconds = 0;
+                health.answered(&*store);
+            }
+            Err(error) => {
+                bad_seconds += 1;
+                if bad_seconds >= DOWN_AFTER {
+                    health.unanswered(&error);
+                }
+            }
         }
+        others = health.answers();
     }
 }

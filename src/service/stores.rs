@@ -33,6 +33,20 @@ pub fn open_store(
     }
 }
 
+/// Whether the configured store can be opened as far as that is known without
+/// asking anybody.
+///
+/// # Errors
+/// A connection string that the driver does not take.
+pub fn check_store(settings: &StoreSettings) -> Result<(), StoreError> {
+    match &settings.url {
+        StoreUrl::Embedded => Ok(()),
+        StoreUrl::Mongodb(uri) => {
+            MongoStore::connect(uri.reveal(), mongo_settings(settings)).map(drop)
+        }
+    }
+}
+
 fn mongo_settings(settings: &StoreSettings) -> MongoSettings {
     MongoSettings {
         server_selection_timeout: settings.connect_timeout,

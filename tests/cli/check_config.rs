@@ -85,3 +85,18 @@ fn a_password_shows_neither_in_the_settings_nor_in_errors() {
         assert!(!stderr(&output).contains("hid"), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_connection_string_that_serve_would_refuse_is_refused() {
+    for uri in [
+        "mongodb://h/x?foo=1",
+        "mongodb://u:p@h/x?foo=1",
+        "mongodb://u:secret@@h/x",
+    ] {
+        let output = run(hourglass().args(["check-config", "--store", uri]));
+        assert_eq!(output.status.code(), Some(1), "{uri}");
+        let said = stderr(&output);
+        assert!(said.contains("connection string cannot be read"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+}

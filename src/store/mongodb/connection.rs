@@ -61,8 +61,8 @@ impl Connection {
             // The driver quotes the part it could not read, which may be a piece
             // of a password with unescaped characters.
             let detail = if uri.contains('@') {
-                "it holds credentials, so its text is not shown; \
-                 user name and password must be percent-encoded"
+                "it holds credentials, so its text is not shown; user name and password must be \
+                 percent-encoded, and every option be one of MongoDB's"
                     .to_owned()
             } else {
                 error.kind.to_string()

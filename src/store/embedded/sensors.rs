@@ -47,7 +47,11 @@ impl Database {
     ) -> Result<bool, StoreError> {
         let old = self.sensor(snapshot, &told.sensor)?;
         if let Some(recent) = &told.recent {
-            let stored = self.recent(snapshot, &told.sensor)?.version;
+            // Readings of a record that is gone are none, as for whoever reads it.
+            let stored = match old {
+                Some(_) => self.recent(snapshot, &told.sensor)?.version,
+                None => None,
+            };
             match Fence::check(stored, recent.expect, recent.target) {
                 Fence::Holds => {}
                 Fence::IsIn => return Ok(true),

@@ -10,7 +10,7 @@ use crate::buffer::{Buffer, OpenDeletion};
 use crate::config::FlushSettings;
 use crate::flush::Backoff;
 use crate::metrics::names;
-use crate::store::{Store, WriterId};
+use crate::store::{Store, StoreError, WriterId};
 
 /// How often it looks though nobody called.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -66,13 +66,21 @@ impl DeletionTask {
 
     async fn finish(&self, deletion: OpenDeletion) {
         let seq = deletion.seq;
+        let sensor = deletion.sensor.clone();
+        let mut is_told = false;
         let mut run = DeletionRun::new(deletion);
         let mut backoff = Backoff::new(self.settings.retry_min, self.settings.retry_max);
         let report = loop {
             match run.turn(&self.store, &self.buffer, &self.writer).await {
                 DeletionTurn::More => backoff.reset(),
                 DeletionTurn::Failed(error) => {
-                    tracing::debug!(%error, "a deletion waits for the store");
+                    let is_away = matches!(error, StoreError::Unavailable { .. });
+                    if is_away || is_told {
+                        tracing::debug!(%error, "a deletion waits for the store");
+                    } else {
+                        tracing::warn!(%sensor, %error, "a deletion, and all behind it, wait for a sensor to be mended");
+                        is_told = true;
+                    }
                     tokio::time::sleep(backoff.wait()).await;
                 }
                 DeletionTurn::Done(report) => break report,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::apply::Progress;
 use crate::buffer::Buffer;
 use crate::ingest::SensorCap;
-use crate::store::{SensorCursor, SensorFilter, Store, StoreError};
+use crate::store::{Store, StoreError, StoredSensor, UnreadSensor};
 
 /// Sensors that one call reads.
 const PAGE: usize = 10_000;
@@ -47,19 +47,17 @@ pub(super) async fn learn_known_sensors(
 }
 
 async fn learn_stored(cap: &SensorCap, store: &dyn Store) -> Result<(), StoreError> {
-    let mut after: Option<SensorCursor> = None;
+    let mut after = None;
     loop {
-        let page = store
-            .find_sensors(&SensorFilter::default(), after.as_ref(), PAGE)
-            .await?;
-        cap.learn(page.iter().map(|stored| &stored.id));
-        match page.into_iter().next_back() {
-            Some(last) => {
-                after = Some(SensorCursor {
-                    id: last.id,
-                    last_seen: None,
-                });
-            }
+        let page = store.each_sensor(after.as_ref(), PAGE).await?;
+        let id = |one| match one {
+            Ok(StoredSensor { id, .. }) => Some(id),
+            Err(UnreadSensor { id, .. }) => id,
+        };
+        let ids: Vec<_> = page.into_iter().filter_map(id).collect();
+        cap.learn(&ids);
+        match ids.into_iter().next_back() {
+            Some(last) => after = Some(last),
             None => return Ok(()),
         }
     }

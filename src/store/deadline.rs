@@ -11,7 +11,7 @@ use futures_util::stream::{self, BoxStream};
 use super::{
     BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, Inspected,
     InspectedBucket, SensorCursor, SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut,
-    Store, StoreError, StoredBucket, StoredSensor, StoredSite, WriteOutcome,
+    Store, StoreError, StoredBucket, StoredSensor, StoredSite, UnreadSensor, WriteOutcome,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
@@ -138,6 +138,14 @@ impl Store for DeadlineStore {
     ) -> Result<Vec<StoredSensor>, StoreError> {
         self.in_time(self.inner.find_sensors(filter, after, limit))
             .await
+    }
+
+    async fn each_sensor(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredSensor, UnreadSensor>>, StoreError> {
+        self.in_time(self.inner.each_sensor(after, limit)).await
     }
 
     async fn count_silent(

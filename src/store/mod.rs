@@ -24,7 +24,7 @@ pub use edit::{BucketEdit, PartChange, PartEdit, SensorHoursRange};
 pub use inspect::{Flaw, FlawKind, Inspected, InspectedBucket};
 pub use registry::{
     AttributeFilter, CopiesProgress, RecentWrite, RecordVersion, SensorCursor, SensorFilter,
-    SensorPut, SensorTold, SitePut, StoredRecent, StoredSensor, StoredSite,
+    SensorPut, SensorTold, SitePut, StoredRecent, StoredSensor, StoredSite, UnreadSensor,
 };
 pub use writer_id::WriterId;
 
@@ -245,6 +245,20 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         after: Option<&SensorCursor>,
         limit: usize,
     ) -> Result<Vec<StoredSensor>, StoreError>;
+
+    /// At most `limit` records of sensors behind `after`, ordered by id, without
+    /// their recent readings, for whoever goes through all: one that cannot be
+    /// read stands in its place and hides no other. One round trip.
+    async fn each_sensor(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredSensor, UnreadSensor>>, StoreError> {
+        let after = after.map(SensorCursor::by_id);
+        let all = SensorFilter::default();
+        let page = self.find_sensors(&all, after.as_ref(), limit).await?;
+        Ok(page.into_iter().map(Ok).collect())
+    }
 
     /// How many sensors were heard of, but not at `since` or later; of `among`
     /// alone where given.

@@ -7,7 +7,7 @@
 //! record has the version it makes. What people say of a sensor and its recent readings change
 //! independently, so each has its own version in the one record.
 
-use super::WriterId;
+use super::{StoreError, WriterId};
 use crate::model::{
     Micros, RecentReading, SensorDetails, SensorId, Site, SiteId, Tags, attribute_number,
 };
@@ -61,6 +61,15 @@ pub struct StoredSensor {
     pub recent: StoredRecent,
     /// Before this hour, readings were dropped and computed fields kept.
     pub raw_dropped_before: Option<crate::model::HourStart>,
+}
+
+/// A record of a sensor that cannot be read.
+#[derive(Debug)]
+pub struct UnreadSensor {
+    /// Which sensor; `None` where what the record is kept under is no id.
+    pub id: Option<SensorId>,
+    /// Why.
+    pub error: StoreError,
 }
 
 impl StoredSensor {
@@ -270,4 +279,15 @@ pub struct SensorCursor {
     pub id: SensorId,
     /// Its `last_seen` as the store answered it; only for lists ordered by it.
     pub last_seen: Option<Micros>,
+}
+
+impl SensorCursor {
+    /// Behind `id`, in lists ordered by it.
+    #[must_use]
+    pub fn by_id(id: &SensorId) -> Self {
+        Self {
+            id: id.clone(),
+            last_seen: None,
+        }
+    }
 }

@@ -2,12 +2,28 @@
 
 use std::collections::HashMap;
 
-use crate::model::{HourStart, Micros, Retention, SensorId, SiteId};
+use crate::model::{HourStart, Keep, Micros, Retention, SensorId, SiteId};
 use crate::retention::{Cutoffs, Keeps};
-use crate::store::{SensorCursor, SensorFilter, Store, StoreError, StoredSensor};
+use crate::store::{Store, StoreError, StoredSensor, UnreadSensor};
 
 /// Sensors and sites that one call reads.
 const PAGE: usize = 1000;
+
+/// What holds of a sensor whose record cannot be read: it may be kept for ever.
+pub(super) const UNREAD: Retention = Retention {
+    hours: Some(Keep::Forever),
+    readings: Some(Keep::Forever),
+};
+
+/// A page of sensors.
+#[derive(Debug, Default)]
+pub(super) struct SensorsPage {
+    pub(super) said: Vec<Said>,
+    /// Those whose record cannot be read.
+    pub(super) unread: Vec<UnreadSensor>,
+    /// Whether there is nothing behind it.
+    pub(super) is_end: bool,
+}
 
 /// A sensor and what is said of its retention.
 #[derive(Debug, Clone)]
@@ -33,7 +49,7 @@ pub(super) struct Fleet {
     sites: HashMap<SiteId, Retention>,
     last_site: Option<SiteId>,
     has_sites: bool,
-    last_sensor: Option<SensorCursor>,
+    last_sensor: Option<SensorId>,
 }
 
 impl Fleet {
@@ -53,22 +69,36 @@ impl Fleet {
         Ok(self.has_sites)
     }
 
-    /// Reads a page of sensors; an empty one is the last. The sites come before.
+    /// Reads a page of sensors. The sites come before.
     pub(super) async fn read_sensors(
         &mut self,
         store: &dyn Store,
-    ) -> Result<Vec<Said>, StoreError> {
-        let filter = SensorFilter::default();
-        let page = store
-            .find_sensors(&filter, self.last_sensor.as_ref(), PAGE)
-            .await?;
-        if let Some(last) = page.last() {
-            self.last_sensor = Some(SensorCursor {
-                id: last.id.clone(),
-                last_seen: None,
-            });
+    ) -> Result<SensorsPage, StoreError> {
+        let mut found = store.each_sensor(self.last_sensor.as_ref(), PAGE).await?;
+        let id = |one: &Result<StoredSensor, UnreadSensor>| match one {
+            Ok(stored) => Some(stored.id.clone()),
+            Err(unread) => unread.id.clone(),
+        };
+        // What stands behind the last id comes again with the next page.
+        let last = found.iter().rposition(|one| id(one).is_some());
+        let is_full = found.len() == PAGE;
+        if let Some(last) = last {
+            found.truncate(last + 1);
+            self.last_sensor = found.last().and_then(id);
         }
-        Ok(page.iter().map(|stored| self.said(stored)).collect())
+        let mut page = SensorsPage {
+            is_end: last.is_none(),
+            ..SensorsPage::default()
+        };
+        for one in found {
+            match one {
+                Ok(stored) => page.said.push(self.said(&stored)),
+                // There is no id to go on behind.
+                Err(unread) if page.is_end && is_full => return Err(unread.error),
+                Err(unread) => page.unread.push(unread),
+            }
+        }
+        Ok(page)
     }
 
     /// Goes back to the first sensor; the sites stay as they were read.

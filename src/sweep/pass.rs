@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use metrics::counter;
 
-use super::fleet::{Fleet, Said};
+use super::fleet::{Fleet, Said, UNREAD};
 use super::recent::{ToCut, cut};
 use super::windows::{Queue, next_call};
 use crate::buffer::Buffer;
@@ -151,21 +151,34 @@ impl Pass {
         }
         let as_of = table.changes();
         let page = self.fleet.read_sensors(&**store).await?;
-        let is_last = page.is_empty();
-        for said in page {
+        for unread in &page.unread {
+            if let Some(sensor) = &unread.id {
+                table.set(sensor, UNREAD, UNREAD, None, self.now, as_of);
+            }
+        }
+        for said in page.said {
             let dropped = said.raw_dropped_before;
             let cutoffs = table.set(&said.sensor, said.says, said.site, dropped, self.now, as_of);
             if !self.is_survey && cutoffs != Cutoffs::NONE {
                 self.bounded.push((said, cutoffs));
             }
         }
-        if is_last && self.is_survey {
+        if page.is_end && self.is_survey {
             table.bind(self.as_of);
             self.is_survey = false;
             self.fleet.begin_again();
             return Ok(true);
         }
-        Ok(!is_last)
+        // A survey looks at them too, and the walk behind it tells them.
+        let told = match self.is_survey {
+            true => &[][..],
+            false => &page.unread,
+        };
+        for unread in told {
+            let sensor = unread.id.as_ref().map_or("a record", SensorId::as_str);
+            self.refuse(sensor, &unread.error);
+        }
+        Ok(!page.is_end)
     }
 
     /// Asks where the buckets of the page begin, and queues what is to go.

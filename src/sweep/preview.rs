@@ -85,13 +85,16 @@ impl Sweep {
             return Ok(preview);
         }
         let mut fleet = Fleet::default();
+        let mut has_unread = false;
         while !fleet.read_sites(store).await? {}
         loop {
             let page = fleet.read_sensors(store).await?;
-            if page.is_empty() || !preview.is_whole {
+            has_unread |= !page.unread.is_empty();
+            if page.is_end || !preview.is_whole {
+                preview.is_whole &= !has_unread;
                 return Ok(preview);
             }
-            self.add(&mut preview, page, now, &mut budget, false)
+            self.add(&mut preview, page.said, now, &mut budget, false)
                 .await?;
         }
     }

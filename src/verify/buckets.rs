@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::StreamExt;
 
 use super::form::{Findings, name};
+use super::unrecorded::Unrecorded;
 use super::{LOOK_AGAIN_MAX, LOOKS_MAX, Progress, Report, Verify, Watch};
 use crate::model::{BucketKey, SensorId};
 use crate::store::{BucketVersion, InspectedBucket, StoreError, StoredPart};
@@ -26,9 +27,11 @@ struct Again {
 }
 
 impl Verify<'_> {
-    /// Gives the sensors of which not all readings could be read.
+    /// Gives the sensors of which not all readings could be read, and notes in
+    /// `unrecorded` which there are.
     pub(super) async fn buckets(
         &self,
+        unrecorded: &mut Unrecorded,
         report: &mut Report,
         watch: &mut dyn Watch,
     ) -> Result<BTreeSet<SensorId>, StoreError> {
@@ -54,6 +57,10 @@ impl Verify<'_> {
                 tell(&findings, report, watch);
                 continue;
             };
+            // What cannot be read may name a sensor that never was.
+            if !found.parts.is_empty() {
+                unrecorded.see(&key.sensor, self, report, watch).await?;
+            }
             let is_known = last.as_ref() == Some(&key);
             if last.as_ref().is_some_and(|last| *last > key) {
                 report.damaged += 1;

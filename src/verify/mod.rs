@@ -1,7 +1,7 @@
 //! `hourglass verify`: every document and record of a store against what it must
 //! be: its key, its form, its order and version; computed fields against readings,
 //! newest readings of sensors against their buckets, copies of sites against
-//! the sites.
+//! the sites; and whether every sensor with buckets has a record.
 //!
 //! **What is not known is left alone.** A field, format or type that this version
 //! does not know may be right for another one: it is told, and nothing is written
@@ -25,12 +25,14 @@ mod progress;
 mod recent;
 mod records;
 mod report;
+mod unrecorded;
 
 pub use progress::{Console, Progress};
 pub use report::Report;
 
 use std::time::Duration;
 
+use self::unrecorded::Unrecorded;
 use crate::store::{Store, StoreError, WriterId};
 
 /// How much later something is looked at again: a deletion changes parts one by
@@ -83,8 +85,11 @@ impl Verify<'_> {
     /// When the store cannot be read on.
     pub async fn run(&self, watch: &mut dyn Watch) -> Result<Report, StoreError> {
         let mut report = Report::default();
-        let unsound = self.buckets(&mut report, watch).await?;
+        let mut unrecorded = Unrecorded::default();
+        let unsound = self.buckets(&mut unrecorded, &mut report, watch).await?;
         self.records(&unsound, &mut report, watch).await?;
+        // Last, so that a service had all this time to make them.
+        unrecorded.look_again(self, &mut report, watch).await?;
         Ok(report)
     }
 

@@ -3,3 +3,4 @@
 mod model;
 mod readings;
 mod restarts;
+mod unread;

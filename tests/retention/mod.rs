@@ -10,3 +10,4 @@ mod preview;
 mod service;
 mod start;
 mod turns;
+mod unread;

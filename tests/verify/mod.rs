@@ -7,9 +7,10 @@ mod live;
 mod mongodb;
 mod opening;
 mod parts;
-mod raw_store;
+pub(crate) mod raw_store;
 mod records;
 mod torn;
+mod unrecorded;
 
 use std::path::Path;
 

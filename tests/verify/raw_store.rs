@@ -9,17 +9,17 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 const KEYSPACES: [&str; 6] = ["chunks", "hours", "sensors", "recents", "sites", "index"];
 
 /// 2026-05-01T10 in hours since the epoch, as keys have it.
-pub(super) const HOUR: [u8; 4] = (493_786_u32 ^ 1 << 31).to_be_bytes();
+pub(crate) const HOUR: [u8; 4] = (493_786_u32 ^ 1 << 31).to_be_bytes();
 
 /// An open one.
-pub(super) struct RawStore {
+pub(crate) struct RawStore {
     database: Database,
     keyspaces: BTreeMap<&'static str, Keyspace>,
 }
 
 impl RawStore {
     /// That of a data directory, which nobody has open.
-    pub(super) fn in_data(data_dir: &Path) -> Self {
+    pub(crate) fn in_data(data_dir: &Path) -> Self {
         let database = Database::builder(data_dir.join("store")).open().unwrap();
         let keyspace = |name| {
             let opened = database.keyspace(name, KeyspaceCreateOptions::default);
@@ -32,29 +32,29 @@ impl RawStore {
         }
     }
 
-    pub(super) fn get(&self, keyspace: &str, key: &[u8]) -> Vec<u8> {
+    pub(crate) fn get(&self, keyspace: &str, key: &[u8]) -> Vec<u8> {
         let value = self.keyspaces[keyspace].get(key).unwrap();
         value
             .unwrap_or_else(|| panic!("no {key:?} in {keyspace}"))
             .to_vec()
     }
 
-    pub(super) fn put(&self, keyspace: &str, key: &[u8], value: &[u8]) {
+    pub(crate) fn put(&self, keyspace: &str, key: &[u8], value: &[u8]) {
         self.keyspaces[keyspace].insert(key, value).unwrap();
     }
 
-    pub(super) fn remove(&self, keyspace: &str, key: &[u8]) {
+    pub(crate) fn remove(&self, keyspace: &str, key: &[u8]) {
         self.keyspaces[keyspace].remove(key).unwrap();
     }
 
     /// Keys that begin so.
-    pub(super) fn keys(&self, keyspace: &str, prefix: &[u8]) -> Vec<Vec<u8>> {
+    pub(crate) fn keys(&self, keyspace: &str, prefix: &[u8]) -> Vec<Vec<u8>> {
         let keys = self.keyspaces[keyspace].prefix(prefix);
         keys.map(|guard| guard.key().unwrap().to_vec()).collect()
     }
 
     /// Changes what stands before the checksum, and makes that fit.
-    pub(super) fn edit(&self, keyspace: &str, key: &[u8], edit: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn edit(&self, keyspace: &str, key: &[u8], edit: impl FnOnce(&mut Vec<u8>)) {
         let mut value = self.get(keyspace, key);
         value.truncate(value.len() - 4);
         edit(&mut value);
@@ -64,12 +64,12 @@ impl RawStore {
     }
 
     /// Makes it durable and closes it.
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         self.database.persist(PersistMode::SyncAll).unwrap();
     }
 
     /// Every key space, key and value.
-    pub(super) fn all(&self) -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
+    pub(crate) fn all(&self) -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         let pairs = |(name, keyspace): (&&'static str, &Keyspace)| {
             let name = *name;
             let pairs = keyspace.iter().map(move |guard| {
@@ -83,11 +83,11 @@ impl RawStore {
 }
 
 /// The key of an hour record of [`HOUR`], and what those of its chunks begin with.
-pub(super) fn hour_key(sensor: &str) -> Vec<u8> {
+pub(crate) fn hour_key(sensor: &str) -> Vec<u8> {
     [sensor.as_bytes(), &[0], &HOUR].concat()
 }
 
 /// The key of a chunk of [`HOUR`].
-pub(super) fn chunk_key(sensor: &str, sequence: u64) -> Vec<u8> {
+pub(crate) fn chunk_key(sensor: &str, sequence: u64) -> Vec<u8> {
     [&hour_key(sensor)[..], &sequence.to_be_bytes()].concat()
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::assert_tells;
 use super::mongodb::{all, change, filled};
-use crate::support::hourglass::Start;
+use crate::support::hourglass::{Hourglass, Start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn records_with_what_is_not_known_are_told_and_never_written_to() {
@@ -138,4 +138,59 @@ async fn newest_readings_stand_newest_first_and_once() {
         all.into_iter().map(recent).collect()
     };
     assert_eq!(recent(all(&sensors).await), recent(before));
+}
+
+/// Numbers in `attrs`: lists by ranges go by them, so a sensor without is missed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_a_number_has_it_beside_it() {
+    let (database, opened) = filled(&["S1", "S2", "S3"]).await;
+    let uri = database.uri();
+    let data = tempfile::tempdir().unwrap();
+    let start = Start::on(data.path()).store(&uri);
+    let hourglass = start.start();
+    let put = async |hourglass: &Hourglass, sensor: &str| {
+        let attributes = json!({ "attributes": { "floor": "2.5", "room": "4b" } });
+        let request = hourglass.http().put(hourglass.url(sensor));
+        let answer = request.json(&attributes).send().await.unwrap();
+        assert!(answer.status().is_success(), "{sensor}");
+    };
+    let in_range = async |hourglass: &Hourglass| {
+        let (_, page) = hourglass.get("/v1/sensors?attr_min.floor=2").await;
+        page["sensors"].as_array().unwrap().len()
+    };
+    for sensor in ["/v1/sensors/S1", "/v1/sensors/S2", "/v1/sensors/S3"] {
+        put(&hourglass, sensor).await;
+    }
+    assert_eq!(in_range(&hourglass).await, 3);
+    assert!(hourglass.stop().0.success());
+    let dir = tempfile::tempdir().unwrap();
+    super::assert_ends_well(dir.path(), &uri, false);
+    let sensors = opened.collection::<Document>("sensors");
+    let of = |id: &str| doc! { "_id": id };
+    let gone = doc! { "$pull": { "attrs": { "k": "floor", "v": 2.5 } } };
+    change(&sensors, of("S1"), gone).await;
+    let added = doc! { "$push": { "attrs": { "k": "room", "v": 4.0 } } };
+    change(&sensors, of("S2"), added).await;
+    let before = all(&sensors).await;
+    let lines = [
+        "document \"S1\": attrs lacks the number 2.5 of \"floor\"",
+        "document \"S2\": attrs has the number 4 for \"room\", which its text does not say",
+    ];
+    for repair in [false, true] {
+        let said = assert_tells(dir.path(), &uri, repair, &lines);
+        assert!(
+            said.contains("2 records damaged, 0 not understood"),
+            "{said}"
+        );
+        assert_eq!(all(&sensors).await, before);
+    }
+    // Put again they are right.
+    let hourglass = start.start();
+    assert_eq!(in_range(&hourglass).await, 2);
+    for sensor in ["/v1/sensors/S1", "/v1/sensors/S2"] {
+        put(&hourglass, sensor).await;
+    }
+    assert_eq!(in_range(&hourglass).await, 3);
+    assert!(hourglass.stop().0.success());
+    super::assert_ends_well(dir.path(), &uri, false);
 }

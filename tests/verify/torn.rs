@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use hourglass::bucket::{Elements, Merge};
-use hourglass::model::{BucketKey, HourStart, MeasureName, SensorId};
+use hourglass::model::{BucketKey, HourStart, MeasureName, Micros, SensorId, Tags};
 use hourglass::store::mongodb::{MongoSettings, MongoStore};
 use hourglass::store::{
-    BucketEdit, BucketVersion, BucketWrite, Expect, PartChange, PartEdit, Store, StoredBucket,
-    WriteOutcome, WriterId,
+    BucketEdit, BucketVersion, BucketWrite, Expect, PartChange, PartEdit, SensorTold, Store,
+    StoredBucket, WriteOutcome, WriterId,
 };
 use hourglass::verify::{Progress, Verify, Watch};
 
@@ -84,6 +84,14 @@ async fn fill(store: &MongoStore, writer: &WriterId) {
     let seconds = writes.iter().enumerate().skip(1).map(second).collect();
     write_all(store, writes.clone()).await;
     write_all(store, seconds).await;
+    let told = writes.into_iter().map(|write| SensorTold {
+        sensor: write.key.sensor,
+        last_seen: Some(Micros::MIN),
+        attributes: Tags::default(),
+        recent: None,
+    });
+    let told: Vec<SensorTold> = told.collect();
+    store.touch(&told).await.unwrap();
 }
 
 /// Deletes one reading of the first part and has it come again.

@@ -69,7 +69,7 @@ use futures_util::{StreamExt, stream};
 use super::{
     BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, Inspected,
     InspectedBucket, SensorCursor, SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut,
-    Store, StoreError, StoredBucket, StoredSensor, StoredSite, WriteOutcome,
+    Store, StoreError, StoredBucket, StoredSensor, StoredSite, UnreadSensor, WriteOutcome,
 };
 use crate::bucket::Computed;
 use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, SiteId};
@@ -213,6 +213,16 @@ impl Store for EmbeddedStore {
     ) -> Result<Vec<StoredSensor>, StoreError> {
         let (filter, after) = (filter.clone(), after.cloned());
         self.read(move |database| database.find_sensors(&filter, after.as_ref(), limit))
+            .await
+    }
+
+    async fn each_sensor(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredSensor, UnreadSensor>>, StoreError> {
+        let after = after.cloned();
+        self.read(move |database| database.each_sensor(after.as_ref(), limit))
             .await
     }
 

@@ -1,5 +1,7 @@
 //! Records of sensors: what is told and put, what is read by id.
 
+use std::ops::Bound;
+
 use fjall::{Guard, OwnedWriteBatch, Readable, Slice, Snapshot};
 
 use super::database::Database;
@@ -9,18 +11,28 @@ use super::recent_record;
 use super::round::Fence;
 use super::sensor_record;
 use crate::model::{ATTRIBUTES_MAX, Micros, SensorId, Tags};
-use crate::store::{SensorPut, SensorTold, StoreError, StoredRecent, StoredSensor, WriteOutcome};
+use crate::store::{
+    SensorPut, SensorTold, StoreError, StoredRecent, StoredSensor, UnreadSensor, WriteOutcome,
+};
 
 /// What a sensor's record is called in errors.
 const RECORD: &str = "the record";
 
 /// What a list of `sensors` gave.
 pub(super) fn read_sensor(guard: Guard) -> Result<StoredSensor, StoreError> {
+    read_each(guard)?.map_err(|unread| unread.error)
+}
+
+/// The same, each by itself: the outer error is the library's.
+fn read_each(guard: Guard) -> Result<Result<StoredSensor, UnreadSensor>, StoreError> {
     let (key, record) = guard.into_inner().map_err(library)?;
-    let text = std::str::from_utf8(&key).ok();
-    let id = text.and_then(|text| SensorId::new(text).ok());
-    let id = id.ok_or_else(|| corrupt(RECORD, &key, "its key is no sensor"))?;
-    decode(id, &record)
+    let id = std::str::from_utf8(&key).ok();
+    let id = id.and_then(|id| SensorId::new(id).ok());
+    let read = match &id {
+        Some(id) => decode(id.clone(), &record),
+        None => Err(corrupt(RECORD, &key, "its key is no sensor")),
+    };
+    Ok(read.map_err(|error| UnreadSensor { id, error }))
 }
 
 fn decode(id: SensorId, record: &Slice) -> Result<StoredSensor, StoreError> {
@@ -47,7 +59,11 @@ impl Database {
     ) -> Result<bool, StoreError> {
         let old = self.sensor(snapshot, &told.sensor)?;
         if let Some(recent) = &told.recent {
-            let stored = self.recent(snapshot, &told.sensor)?.version;
+            // Readings of a record that is gone are none, as for whoever reads it.
+            let stored = match old {
+                Some(_) => self.recent(snapshot, &told.sensor)?.version,
+                None => None,
+            };
             match Fence::check(stored, recent.expect, recent.target) {
                 Fence::Holds => {}
                 Fence::IsIn => return Ok(true),
@@ -161,6 +177,18 @@ impl Database {
             }
         }
         Ok(sensors)
+    }
+
+    /// A page of all records, each by itself.
+    pub(super) fn each_sensor(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredSensor, UnreadSensor>>, StoreError> {
+        let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.as_str()));
+        let snapshot = self.snapshot();
+        let all = snapshot.range::<&str, _>(&self.sensors, (from, Bound::Unbounded));
+        all.take(limit).map(read_each).collect()
     }
 
     /// How many sensors were heard of, but not at `since` or later.

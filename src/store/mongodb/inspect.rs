@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::document::hour_date;
 use super::examine::{Examined, examine, what};
 use super::indexes::{SENSORS, SITES};
-use super::{sensor_document, site_document, strange_fields};
+use super::{number_elements, sensor_document, site_document, strange_fields};
 use crate::model::BucketKey;
 use crate::store::{
     Flaw, Inspected, InspectedBucket, StoreError, StoredPart, StoredSensor, StoredSite,
@@ -130,8 +130,14 @@ pub(super) fn sensors(
     connection: Arc<Connection>,
 ) -> BoxStream<'static, Result<Inspected<StoredSensor>, StoreError>> {
     let read = |document: &Document| {
-        let strange = strange_fields::of_sensor(document);
-        (sensor_document::decode(document), strange)
+        let record = sensor_document::decode(document);
+        let numbers = record.as_ref().ok();
+        let numbers = numbers.map(|sensor| number_elements::untrue(document, &sensor.attributes));
+        Read {
+            strange: strange_fields::of_sensor(document),
+            untrue: numbers.unwrap_or_default(),
+            record,
+        }
     };
     records(connection, SENSORS, read)
 }
@@ -140,20 +146,28 @@ pub(super) fn sensors(
 pub(super) fn sites(
     connection: Arc<Connection>,
 ) -> BoxStream<'static, Result<Inspected<StoredSite>, StoreError>> {
-    let read = |document: &Document| {
-        let strange = strange_fields::of_site(document);
-        (site_document::decode(document), strange)
+    let read = |document: &Document| Read {
+        record: site_document::decode(document),
+        strange: strange_fields::of_site(document),
+        untrue: Vec::new(),
     };
     records(connection, SITES, read)
 }
 
-/// A record as reads see it, and its fields that are not known.
-type Read<T> = fn(&Document) -> (Result<T, StoreError>, Vec<String>);
+/// What a document holds.
+struct Read<T> {
+    /// The record as reads see it.
+    record: Result<T, StoreError>,
+    /// Its fields that are not known.
+    strange: Vec<String>,
+    /// What should follow from other fields and does not.
+    untrue: Vec<String>,
+}
 
 fn records<T: Send + 'static>(
     connection: Arc<Connection>,
     collection: &'static str,
-    read: Read<T>,
+    read: fn(&Document) -> Read<T>,
 ) -> BoxStream<'static, Result<Inspected<T>, StoreError>> {
     stream::try_unfold(None, move |cursor: Option<Cursor<RawDocumentBuf>>| {
         let connection = Arc::clone(&connection);
@@ -182,7 +196,7 @@ fn records<T: Send + 'static>(
     .boxed()
 }
 
-fn record<T>(document: &RawDocument, read: Read<T>) -> Inspected<T> {
+fn record<T>(document: &RawDocument, read: fn(&Document) -> Read<T>) -> Inspected<T> {
     let what = what(document);
     let decoded = match Document::try_from(document) {
         Ok(decoded) => decoded,
@@ -193,11 +207,16 @@ fn record<T>(document: &RawDocument, read: Read<T>) -> Inspected<T> {
             };
         }
     };
-    let (record, strange) = read(&decoded);
+    let Read {
+        record,
+        strange,
+        untrue,
+    } = read(&decoded);
     let strange = strange.into_iter();
-    let mut flaws: Vec<Flaw> = strange
-        .map(|reason| Flaw::not_understood(&what, reason))
-        .collect();
+    let strange = strange.map(|reason| Flaw::not_understood(&what, reason));
+    let untrue = untrue.into_iter();
+    let untrue = untrue.map(|reason| Flaw::damaged(&what, reason));
+    let mut flaws: Vec<Flaw> = strange.chain(untrue).collect();
     if let Err(error) = &record {
         // Its text names the record.
         let StoreError::Corrupt { what, reason, .. } = error else {

@@ -30,6 +30,7 @@ mod fenced;
 mod indexes;
 mod inspect;
 mod newest;
+mod number_elements;
 mod plain;
 mod read;
 mod repair;

@@ -9,7 +9,9 @@ use super::failure::{corrupt, unavailable};
 use super::indexes::{SENSORS, attributes_index, seen_index, site_index};
 use super::sensor_document::{MICROS_PER_MILLI, date, decode, integer};
 use crate::model::{Micros, SensorId};
-use crate::store::{AttributeFilter, SensorCursor, SensorFilter, StoreError, StoredSensor};
+use crate::store::{
+    AttributeFilter, SensorCursor, SensorFilter, StoreError, StoredSensor, UnreadSensor,
+};
 
 /// Ids that one command counts.
 const COUNTED_AT_ONCE: usize = 10_000;
@@ -23,7 +25,8 @@ pub(super) async fn sensors(
         return Ok(Vec::new());
     }
     let filter = doc! { "_id": { "$in": ids(sensors) } };
-    list(connection, filter, doc! { "_id": 1 }, None, 0, None).await
+    let by_id = doc! { "_id": 1 };
+    list(connection, filter, by_id, None, 0, None, decode).await
 }
 
 /// A page of a list, without recent readings.
@@ -33,22 +36,51 @@ pub(super) async fn find(
     after: Option<&SensorCursor>,
     limit: usize,
 ) -> Result<Vec<StoredSensor>, StoreError> {
+    page(connection, filter, after, limit, decode).await
+}
+
+/// A page of all, each record by itself, without recent readings.
+pub(super) async fn each(
+    connection: &Connection,
+    after: Option<&SensorId>,
+    limit: usize,
+) -> Result<Vec<Result<StoredSensor, UnreadSensor>>, StoreError> {
+    let after = after.map(SensorCursor::by_id);
+    let each = |document: &Document| {
+        Ok(decode(document).map_err(|error| {
+            let id = document.get_str("_id").ok();
+            let id = id.and_then(|id| SensorId::new(id).ok());
+            UnreadSensor { id, error }
+        }))
+    };
+    let all = SensorFilter::default();
+    page(connection, &all, after.as_ref(), limit, each).await
+}
+
+async fn page<T>(
+    connection: &Connection,
+    filter: &SensorFilter,
+    after: Option<&SensorCursor>,
+    limit: usize,
+    read: impl Fn(&Document) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
     let Some(limit) = i64::try_from(limit).ok().filter(|limit| *limit > 0) else {
         return Ok(Vec::new());
     };
     let (query, sort) = query(filter, after);
-    let without = doc! { "recent": 0, "recentRev": 0, "recentBy": 0 };
-    list(connection, query, sort, hint(filter), limit, Some(without)).await
+    let without = Some(doc! { "recent": 0, "recentRev": 0, "recentBy": 0 });
+    list(connection, query, sort, hint(filter), limit, without, read).await
 }
 
-async fn list(
+async fn list<T>(
     connection: &Connection,
     filter: Document,
     sort: Document,
     hint: Option<Document>,
     limit: i64,
     projection: Option<Document>,
-) -> Result<Vec<StoredSensor>, StoreError> {
+    read: impl Fn(&Document) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
     let ready = connection.ready().await?;
     let find = || {
         let mut find = ready.sensors.find(filter.clone()).sort(sort.clone());
@@ -67,7 +99,7 @@ async fn list(
     while connection.bounded(cursor.advance()).await? {
         let document = cursor.deserialize_current();
         let document = document.map_err(|error| corrupt("a sensor", error.to_string()))?;
-        sensors.push(decode(&document)?);
+        sensors.push(read(&document)?);
     }
     Ok(sensors)
 }

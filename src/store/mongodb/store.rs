@@ -18,7 +18,7 @@ use crate::model::{BucketKey, HourRange, HourStart, Micros, Order, SensorId, Sit
 use crate::store::{
     BucketEdit, BucketVersion, BucketWrite, CopiesProgress, HourSummary, Inspected,
     InspectedBucket, SensorCursor, SensorFilter, SensorHoursRange, SensorPut, SensorTold, SitePut,
-    Store, StoreError, StoredBucket, StoredSensor, StoredSite, WriteOutcome, behind,
+    Store, StoreError, StoredBucket, StoredSensor, StoredSite, UnreadSensor, WriteOutcome, behind,
 };
 
 /// Buckets in MongoDB. See the module for its contract.
@@ -111,6 +111,14 @@ impl Store for MongoStore {
         limit: usize,
     ) -> Result<Vec<StoredSensor>, StoreError> {
         sensors_find::find(&self.connection, filter, after, limit).await
+    }
+
+    async fn each_sensor(
+        &self,
+        after: Option<&SensorId>,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredSensor, UnreadSensor>>, StoreError> {
+        sensors_find::each(&self.connection, after, limit).await
     }
 
     async fn sensors(&self, sensors: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {

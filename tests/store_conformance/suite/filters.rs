@@ -156,6 +156,17 @@ pub(crate) async fn lists_hold_what_passes_their_filter_in_their_order(fixture: 
     }
     let all = SensorFilter::default();
     assert!(store.find_sensors(&all, None, 0).await.unwrap().is_empty());
+    assert!(store.each_sensor(None, 0).await.unwrap().is_empty());
+    let mut each = Vec::new();
+    loop {
+        let after = each.last().map(|sensor: &StoredSensor| &sensor.id);
+        let page = store.each_sensor(after, 7).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        each.extend(page.into_iter().map(Result::unwrap));
+    }
+    assert_eq!(each, fleet);
 }
 
 pub(crate) async fn silent_sensors_are_counted_as_they_are_listed(fixture: &mut dyn Fixture) {

@@ -115,6 +115,18 @@ impl Buffer {
         open.any(|open| open.sensor == *sensor && open.range.hours().contains(hour))
     }
 
+    /// Whether a deletion of readings of `sensor` is not done. It reads the newest
+    /// ones from the buckets and replaces the list of the record: what went into a
+    /// bucket in between would be in neither, where a list that is known here says
+    /// that it need not be told.
+    pub(super) fn is_deleting(&self, sensor: &SensorId) -> bool {
+        if self.open_deletions.load(Relaxed) == 0 {
+            return false;
+        }
+        let deletions = lock(&self.deletions);
+        deletions.open.iter().any(|open| open.sensor == *sensor)
+    }
+
     /// The outcome of a write is known that an entry may have forgotten. Called
     /// under the lock of its shard.
     pub(super) fn lay_ghost(&self, key: &BucketKey, target: BucketVersion) {

@@ -205,6 +205,9 @@ impl Buffer {
         let elements = entry.merge.elements();
         let values = elements.values_before(flight.end) - elements.values_before(entry.stored);
         let rows = entry.stored..flight.end;
+        if self.is_deleting(&key.sensor) {
+            hours.telling.make_stale();
+        }
         hours.telling.put(key.hour, elements, rows);
         hours.telling.pin(flight.seq);
         entry.stored = flight.end;
@@ -281,6 +284,9 @@ impl Buffer {
             });
         }
         drop(kept);
+        if self.is_deleting(&key.sensor) {
+            hours.telling.make_stale();
+        }
         // Its writer may have stopped before it told of what it stored.
         for part in loaded.iter().flat_map(|bucket| &bucket.parts) {
             let rows = 0..part.elements.len();

@@ -27,7 +27,7 @@ pub use deletion::OpenDeletion;
 pub use entry::DueReason;
 pub use flushing::{DuePolicy, Lease, RetryPauses, RoundBounds};
 pub(crate) use plan::{LastPart, plan};
-pub use recent::{StaleRecent, Told, Untold};
+pub use recent::{StaleRecent, Told, UnlearntRecent, Untold};
 pub use seen::SensorSeen;
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 

@@ -39,12 +39,23 @@ pub(super) enum Recent {
 #[derive(Debug, Default)]
 pub(super) struct Telling {
     pub(super) recent: Recent,
+    /// How often what was known was forgotten: what the store was asked before
+    /// that may be older than what it was forgotten for.
+    forgotten: u64,
     /// Sequences that the journal keeps until what follows from them is told.
     pins: Vec<u64>,
     /// Before this hour the store has dropped readings, as far as is known.
     pub(super) raw_dropped_before: Option<HourStart>,
     /// The pins that go once the round is done that is telling now.
     under_way: Option<Vec<u64>>,
+}
+
+/// A sensor whose newest readings are to be learnt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnlearntRecent {
+    /// Which sensor.
+    pub sensor: SensorId,
+    forgotten: u64,
 }
 
 /// A sensor whose newest readings are to be made anew.
@@ -122,6 +133,7 @@ impl Telling {
 
     /// What is known of them counts no more.
     pub(super) fn forget(&mut self) {
+        self.forgotten += 1;
         if self.holds_elements() {
             self.make_stale();
         } else {
@@ -129,7 +141,8 @@ impl Telling {
         }
     }
 
-    fn make_stale(&mut self) {
+    /// The list is to be made anew from the buckets.
+    pub(super) fn make_stale(&mut self) {
         let number = match self.recent {
             Recent::Stale { number } => number + 1,
             Recent::Unlearnt | Recent::Known { .. } => 0,
@@ -149,23 +162,27 @@ impl Buffer {
     /// Those of `sensors` whose newest readings are to be learnt before anything
     /// of theirs is written.
     #[must_use]
-    pub fn unlearnt(&self, sensors: &[SensorId]) -> Vec<SensorId> {
-        let is_unlearnt = |sensor: &&SensorId| {
+    pub fn unlearnt(&self, sensors: &[SensorId]) -> Vec<UnlearntRecent> {
+        let unlearnt = |sensor: &SensorId| {
             let shard = self.shard(sensor);
-            let hours = shard.sensors.get(*sensor);
-            hours.is_some_and(|hours| matches!(hours.telling.recent, Recent::Unlearnt))
+            let telling = &shard.sensors.get(sensor)?.telling;
+            matches!(telling.recent, Recent::Unlearnt).then(|| UnlearntRecent {
+                sensor: sensor.clone(),
+                forgotten: telling.forgotten,
+            })
         };
-        sensors.iter().filter(is_unlearnt).cloned().collect()
+        sensors.iter().filter_map(unlearnt).collect()
     }
 
-    /// What the store has of `asked`: `stored`, in any order.
-    pub fn learn(&self, asked: &[SensorId], stored: &[StoredSensor]) {
-        for sensor in asked {
+    /// What the store has of `asked`: `stored`, in any order. What was forgotten
+    /// since it was asked stays so: the answer may be older than a deletion.
+    pub fn learn(&self, asked: &[UnlearntRecent], stored: &[StoredSensor]) {
+        for UnlearntRecent { sensor, forgotten } in asked {
             let stored = stored.iter().find(|stored| stored.id == *sensor);
             self.with_telling(sensor, |telling, readings_max| {
                 let dropped = stored.and_then(|stored| stored.raw_dropped_before);
                 telling.raw_dropped_before = telling.raw_dropped_before.max(dropped);
-                if !matches!(telling.recent, Recent::Unlearnt) {
+                if !matches!(telling.recent, Recent::Unlearnt) || telling.forgotten != *forgotten {
                     return;
                 }
                 telling.recent = match stored {

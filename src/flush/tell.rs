@@ -8,7 +8,7 @@ use metrics::counter;
 
 use super::narrow::{Narrowed, Refusals, has_next, next};
 use super::{RoundTurn, newest_readings};
-use crate::buffer::{Buffer, StaleRecent, Told};
+use crate::buffer::{Buffer, StaleRecent, Told, UnlearntRecent};
 use crate::metrics::names;
 use crate::model::{RecentReading, SensorId};
 use crate::store::{LOADS_AT_ONCE, SensorTold, Store, StoreError, StoredSensor, WriteOutcome};
@@ -20,7 +20,7 @@ pub(super) struct Telling {
     /// Whether it was looked which of them are to be learnt.
     is_asked: bool,
     /// Calls to make, the next one last.
-    unlearnt: Vec<Vec<SensorId>>,
+    unlearnt: Vec<Vec<UnlearntRecent>>,
     /// Who may have something to tell.
     untold: Vec<SensorId>,
     /// Calls to make, the next one last.
@@ -59,7 +59,8 @@ impl Telling {
         if !has_next(&mut self.unlearnt) {
             return None;
         }
-        let learnt = store.sensors(next(&self.unlearnt)).await;
+        let sensors = next(&self.unlearnt).iter().map(|one| one.sensor.clone());
+        let learnt = store.sensors(&sensors.collect::<Vec<_>>()).await;
         // Not before: a turn that is dropped half-way is made again.
         let asked = self.unlearnt.pop().unwrap_or_default();
         Some(match learnt {

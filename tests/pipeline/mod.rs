@@ -6,6 +6,7 @@
 mod applier;
 mod buffer;
 mod builders;
+mod deleted_newest;
 mod due;
 mod flusher;
 mod labels;

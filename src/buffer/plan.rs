@@ -38,6 +38,7 @@ pub(crate) fn plan(
 ) -> Planned {
     let elements = merge.elements();
     let bytes_max = part_bytes_max.unwrap_or(usize::MAX);
+    let overhead = document_overhead(key, elements.names());
     // What the pending measures that the part does not have yet add to it.
     let grown = |part: &LastPart| {
         let new = elements.names().iter();
@@ -76,12 +77,7 @@ pub(crate) fn plan(
                 last: part.version,
                 closing,
             };
-            (
-                expect,
-                version,
-                document_overhead(key, elements.names()),
-                Computed::default(),
-            )
+            (expect, version, overhead, Computed::default())
         }
         (None, None) => {
             let version = BucketVersion {
@@ -89,15 +85,10 @@ pub(crate) fn plan(
                 rev: 1,
                 by: writer.next(),
             };
-            (
-                Expect::Absent,
-                version,
-                document_overhead(key, elements.names()),
-                Computed::default(),
-            )
+            (Expect::Absent, version, overhead, Computed::default())
         }
     };
-    let mut carried = document_overhead(key, elements.names());
+    let before = bytes;
     let mut end = from;
     while end < elements.len() {
         let more = element_bytes(elements.get(end));
@@ -105,7 +96,6 @@ pub(crate) fn plan(
             break;
         }
         bytes = bytes.saturating_add(more);
-        carried = carried.saturating_add(more);
         end += 1;
     }
     merge.add_to(&mut computed, from, end);
@@ -116,6 +106,7 @@ pub(crate) fn plan(
         elements: elements.slice(from, end),
         computed: computed.clone(),
     };
+    let carried = overhead.saturating_add(bytes - before);
     let after = LastPart {
         version,
         full: false,

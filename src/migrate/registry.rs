@@ -157,10 +157,7 @@ pub(super) async fn sensors(
 ) -> Result<Option<(Vec<StoredSensor>, SensorCursor)>, StoreError> {
     let all = SensorFilter::default();
     let page = store.find_sensors(&all, after, RECORDS_AT_ONCE).await?;
-    let Some(last) = page.last().map(|sensor| SensorCursor {
-        id: sensor.id.clone(),
-        last_seen: None,
-    }) else {
+    let Some(last) = page.last().map(|sensor| SensorCursor::by_id(&sensor.id)) else {
         return Ok(None);
     };
     let ids: Vec<SensorId> = page.into_iter().map(|sensor| sensor.id).collect();

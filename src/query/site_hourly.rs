@@ -61,10 +61,7 @@ impl Query {
             if is_last || sensors.len() > sensors_max {
                 return Ok(sensors);
             }
-            after = sensors.last().map(|id| SensorCursor {
-                id: id.clone(),
-                last_seen: None,
-            });
+            after = sensors.last().map(SensorCursor::by_id);
         }
     }
 

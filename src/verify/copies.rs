@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::records::Looked;
+use super::records::{Looked, readable};
 use super::{Report, Verify, Watch};
 use crate::model::{SensorId, SiteCopy, SiteId};
 use crate::store::{
@@ -190,7 +190,7 @@ struct Misfit {
 async fn misfits_of(verify: &Verify<'_>, ids: &[SensorId]) -> Result<Vec<Misfit>, StoreError> {
     let copy = |sensor: &StoredSensor| sensor.details.site.clone();
     let mut sites: BTreeMap<SiteId, Option<Known>> = BTreeMap::new();
-    for copy in readable(verify, ids).await?.iter().filter_map(copy) {
+    for copy in readable(verify, ids).await?.stored.iter().filter_map(copy) {
         if sites.contains_key(&copy.id) {
             continue;
         }
@@ -204,7 +204,7 @@ async fn misfits_of(verify: &Verify<'_>, ids: &[SensorId]) -> Result<Vec<Misfit>
             Err(error) => return Err(error),
         }
     }
-    let sensors = readable(verify, ids).await?.into_iter();
+    let sensors = readable(verify, ids).await?.stored.into_iter();
     let misfits = sensors.filter_map(|sensor| {
         let copy = copy(&sensor)?;
         let site = sites.get(&copy.id)?;
@@ -216,21 +216,4 @@ async fn misfits_of(verify: &Verify<'_>, ids: &[SensorId]) -> Result<Vec<Misfit>
         })
     });
     Ok(misfits.collect())
-}
-
-/// Those of the records that can be read whole; the others were told.
-async fn readable(verify: &Verify<'_>, ids: &[SensorId]) -> Result<Vec<StoredSensor>, StoreError> {
-    match verify.store.sensors(ids).await {
-        Err(StoreError::Corrupt { .. }) => {}
-        answer => return answer,
-    }
-    let mut sensors = Vec::new();
-    for id in ids {
-        match verify.store.sensors(std::slice::from_ref(id)).await {
-            Ok(sensor) => sensors.extend(sensor),
-            Err(StoreError::Corrupt { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(sensors)
 }

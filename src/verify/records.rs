@@ -84,3 +84,36 @@ fn tell<T>(found: &Inspected<T>, report: &mut Report, watch: &mut dyn Watch) {
     report.records_damaged += has(FlawKind::Damaged);
     report.records_not_understood += has(FlawKind::NotUnderstood);
 }
+
+/// The records of some sensors, as far as there are any.
+pub(super) struct Readable {
+    pub(super) stored: Vec<StoredSensor>,
+    /// Whose record cannot be read: that was told where it was looked at.
+    pub(super) unreadable: Vec<SensorId>,
+}
+
+/// Reads the records of `ids`: one that cannot be read hides no other.
+pub(super) async fn readable(
+    verify: &Verify<'_>,
+    ids: &[SensorId],
+) -> Result<Readable, StoreError> {
+    let mut found = Readable {
+        stored: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    let mut calls = vec![ids];
+    while let Some(ids) = calls.pop() {
+        match verify.store.sensors(ids).await {
+            Ok(stored) => found.stored.extend(stored),
+            Err(StoreError::Corrupt { .. }) if ids.len() == 1 => {
+                found.unreadable.extend_from_slice(ids);
+            }
+            Err(StoreError::Corrupt { .. }) => {
+                let halves = ids.split_at(ids.len() / 2);
+                calls.extend([halves.1, halves.0]);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}

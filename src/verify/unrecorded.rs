@@ -1,6 +1,9 @@
 //! Sensors that have buckets and no record: lists do not show them, and no pass of
 //! retention meets them.
 
+use std::collections::BTreeSet;
+
+use super::records::readable;
 use super::{LOOK_AGAIN_MAX, LOOKS_MAX, Report, Verify, Watch};
 use crate::model::SensorId;
 use crate::store::{LOADS_AT_ONCE, StoreError};
@@ -82,20 +85,11 @@ async fn without_record(
     sensors: &[SensorId],
 ) -> Result<Vec<SensorId>, StoreError> {
     let mut without = Vec::new();
-    let mut calls: Vec<&[SensorId]> = sensors.chunks(LOADS_AT_ONCE).rev().collect();
-    while let Some(ids) = calls.pop() {
-        match verify.store.sensors(ids).await {
-            Ok(stored) => {
-                let has_none = |id: &&SensorId| stored.iter().all(|sensor| sensor.id != **id);
-                without.extend(ids.iter().filter(has_none).cloned());
-            }
-            Err(StoreError::Corrupt { .. }) if ids.len() == 1 => {}
-            Err(StoreError::Corrupt { .. }) => {
-                let halves = ids.split_at(ids.len() / 2);
-                calls.extend([halves.1, halves.0]);
-            }
-            Err(error) => return Err(error),
-        }
+    for ids in sensors.chunks(LOADS_AT_ONCE) {
+        let found = readable(verify, ids).await?;
+        let stored = found.stored.iter().map(|sensor| &sensor.id);
+        let there: BTreeSet<&SensorId> = stored.chain(&found.unreadable).collect();
+        without.extend(ids.iter().filter(|id| !there.contains(id)).cloned());
     }
     Ok(without)
 }

@@ -19,6 +19,7 @@ use std::ops::Bound;
 
 use fjall::{Keyspace, OwnedWriteBatch};
 
+use super::keys::read_sensor_id;
 use crate::model::{Micros, SensorId, SiteId, attribute_number};
 use crate::store::{AttributeFilter, StoredSensor};
 
@@ -114,7 +115,7 @@ pub(super) fn read_sensor(entry: &[u8]) -> Option<SensorId> {
     // Neither an id nor what ends a field has another zero byte behind it.
     let end = entry.iter().rposition(|byte| *byte == 0)?;
     let id = entry.get(end + FIELD_END.len()..)?;
-    SensorId::new(std::str::from_utf8(id).ok()?).ok()
+    read_sensor_id(id)
 }
 
 /// Makes the entries of `old` those of `new`.

@@ -11,9 +11,9 @@ use super::EmbeddedStore;
 use super::database::Database;
 use super::errors::library;
 use super::index;
-use super::keys::readable;
+use super::keys::{read_sensor_id, readable};
 use super::{recent_record, sensor_record, site_record};
-use crate::model::{SensorId, SiteId};
+use crate::model::SiteId;
 use crate::store::{Flaw, Inspected, StoreError, StoredSensor, StoredSite};
 
 /// Keys of one page.
@@ -101,10 +101,6 @@ fn flawed<T>(flaw: Flaw) -> Option<Inspected<T>> {
     })
 }
 
-fn sensor_of(key: &[u8]) -> Option<SensorId> {
-    SensorId::new(std::str::from_utf8(key).ok()?).ok()
-}
-
 fn sensor(
     database: &Database,
     snapshot: &Snapshot,
@@ -112,7 +108,7 @@ fn sensor(
     record: &Slice,
 ) -> Result<Option<Inspected<StoredSensor>>, StoreError> {
     let what = format!("the record of sensor `{}`", readable_id(key));
-    let Some(id) = sensor_of(key) else {
+    let Some(id) = read_sensor_id(key) else {
         return Ok(flawed(Flaw::damaged(what, "its key is no sensor")));
     };
     let sensor = match sensor_record::decode(id, record) {

@@ -43,10 +43,15 @@ pub(super) fn chunk_key(hour_key: &[u8], sequence: u64) -> Vec<u8> {
 pub(super) fn read_hour_key(key: &[u8]) -> Option<BucketKey> {
     let (id, hour) = key.split_last_chunk::<4>()?;
     let (end, id) = id.split_last()?;
-    let sensor = SensorId::new(std::str::from_utf8(id).ok()?).ok()?;
+    let sensor = read_sensor_id(id)?;
     let hours = (u32::from_be_bytes(*hour) ^ 1 << 31) as i32;
     let hour = HourStart::from_hours(hours);
     (*end == ID_END && hour.hours() == hours).then_some(BucketKey { sensor, hour })
+}
+
+/// The sensor that these bytes of a key name.
+pub(super) fn read_sensor_id(id: &[u8]) -> Option<SensorId> {
+    SensorId::new(std::str::from_utf8(id).ok()?).ok()
 }
 
 /// The hour and the sequence that a chunk's key names.

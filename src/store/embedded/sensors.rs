@@ -7,6 +7,7 @@ use fjall::{Guard, OwnedWriteBatch, Readable, Slice, Snapshot};
 use super::database::Database;
 use super::errors::{corrupt, library};
 use super::index::{self, EntryRange};
+use super::keys::read_sensor_id;
 use super::recent_record;
 use super::round::Fence;
 use super::sensor_record;
@@ -26,8 +27,7 @@ pub(super) fn read_sensor(guard: Guard) -> Result<StoredSensor, StoreError> {
 /// The same, each by itself: the outer error is the library's.
 fn read_each(guard: Guard) -> Result<Result<StoredSensor, UnreadSensor>, StoreError> {
     let (key, record) = guard.into_inner().map_err(library)?;
-    let id = std::str::from_utf8(&key).ok();
-    let id = id.and_then(|id| SensorId::new(id).ok());
+    let id = read_sensor_id(&key);
     let read = match &id {
         Some(id) => decode(id.clone(), &record),
         None => Err(corrupt(RECORD, &key, "its key is no sensor")),

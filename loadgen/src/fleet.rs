@@ -127,11 +127,22 @@ impl Fleet {
     /// The body of a request.
     #[must_use]
     pub fn encode(&self, readings: &[Reading]) -> Bytes {
-        let mut body = Vec::with_capacity(readings.len() * (56 + 20 * self.measures.len()) + 2);
-        let (open, between, close): (&[u8], &[u8], &[u8]) = match self.format {
-            BodyFormat::Json => (b"[", b",", b"]"),
-            BodyFormat::Ndjson => (b"", b"\n", b"\n"),
-        };
+        let body = Vec::with_capacity(readings.len() * (56 + 20 * self.measures.len()) + 2);
+        Bytes::from(match self.format {
+            BodyFormat::Json => self.encode_json(body, readings, b"[", b",", b"]"),
+            BodyFormat::Ndjson => self.encode_json(body, readings, b"", b"\n", b"\n"),
+            BodyFormat::Line => self.encode_lines(body, readings),
+        })
+    }
+
+    fn encode_json(
+        &self,
+        mut body: Vec<u8>,
+        readings: &[Reading],
+        open: &[u8],
+        between: &[u8],
+        close: &[u8],
+    ) -> Vec<u8> {
         let mut written = (u64::MAX, String::new());
         body.extend_from_slice(open);
         for (place, reading) in readings.iter().enumerate() {
@@ -152,7 +163,25 @@ impl Fleet {
             body.push(b'}');
         }
         body.extend_from_slice(close);
-        Bytes::from(body)
+        body
+    }
+
+    /// Lines of one measurement; the tag is one of those that name a sensor, in
+    /// hourglass and for those who read the same lines elsewhere.
+    fn encode_lines(&self, mut body: Vec<u8>, readings: &[Reading]) -> Vec<u8> {
+        for reading in readings {
+            let (prefix, sensor) = (&self.prefix, reading.sensor);
+            write!(body, "readings,sensor_id={prefix}{sensor}")
+                .expect("a vector takes every write");
+            for (measure, name) in self.measures.iter().enumerate() {
+                let tenths = self.tenths(*reading, measure);
+                let before = if measure == 0 { ' ' } else { ',' };
+                write!(body, "{before}{name}={}.{}", tenths / 10, tenths % 10)
+                    .expect("a vector takes every write");
+            }
+            writeln!(body, " {}000", self.at(reading.tick)).expect("a vector takes every write");
+        }
+        body
     }
 
     fn below(&self, bound: u64, purpose: Purpose, a: u64, b: u64) -> i64 {
@@ -220,7 +249,7 @@ pub(crate) mod tests {
             let body = fleet.encode(&readings);
             let items: Vec<serde_json::Value> = match format {
                 BodyFormat::Json => serde_json::from_slice(&body).unwrap(),
-                BodyFormat::Ndjson => serde_json::Deserializer::from_slice(&body)
+                _ => serde_json::Deserializer::from_slice(&body)
                     .into_iter()
                     .map(Result::unwrap)
                     .collect(),
@@ -233,6 +262,24 @@ pub(crate) mod tests {
                 assert_eq!(item["ts"], rfc3339(fleet.at(reading.tick)));
             }
         }
+    }
+
+    #[test]
+    fn a_line_names_sensor_measures_and_nanoseconds() {
+        let fleet = Fleet {
+            format: BodyFormat::Line,
+            measures: vec!["temp".to_owned(), "humidity".to_owned()],
+            ..small()
+        };
+        let reading = Reading { sensor: 2, tick: 5 };
+        let body = fleet.encode(&[reading]);
+        let (temp, humidity) = (fleet.value(reading, 0), fleet.value(reading, 1));
+        assert_eq!(
+            String::from_utf8_lossy(&body),
+            format!(
+                "readings,sensor_id=S2 temp={temp:.1},humidity={humidity:.1} 1777593605000000000\n"
+            )
+        );
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub enum BodyFormat {
     Json,
     /// One JSON object a line.
     Ndjson,
+    /// InfluxDB line protocol, times in nanoseconds.
+    Line,
 }
 
 impl BodyFormat {
@@ -32,6 +34,7 @@ impl BodyFormat {
         match self {
             Self::Json => "application/json",
             Self::Ndjson => "application/x-ndjson",
+            Self::Line => "text/plain",
         }
     }
 }

@@ -74,8 +74,8 @@ impl Connection {
         })?;
         Ok(Self {
             uri: parsed,
+            slot: ClientSlot::new(settings.call_timeout / 2),
             settings,
-            slot: ClientSlot::default(),
             attempt: Mutex::new(None),
             attempts: AtomicU64::new(0),
         })
@@ -131,7 +131,10 @@ impl Connection {
         >,
     ) -> Result<T, StoreError> {
         let limit = self.settings.call_timeout;
-        let mut begun = self.slot.begin();
+        let (mut begun, is_silent) = self.slot.begin();
+        if is_silent {
+            warn_silent();
+        }
         let answer = tokio::select! {
             biased;
             answer = tokio::time::timeout(limit, call.into_future()) => answer,
@@ -144,10 +147,7 @@ impl Connection {
             return answer.map_err(|error| classify(&error));
         }
         if self.slot.unanswered(&begun) {
-            tracing::warn!(
-                store = NAME,
-                "no call was answered within {limit:?} though the server is thought to be there; connecting anew"
-            );
+            warn_silent();
         }
         Err(unavailable(format!("no answer within {limit:?}")))
     }
@@ -258,6 +258,13 @@ impl Connection {
         self.slot.put_client(&client);
         Ok(client)
     }
+}
+
+fn warn_silent() {
+    tracing::warn!(
+        store = NAME,
+        "no call is answered though the server is thought to be there; connecting anew"
+    );
 }
 
 impl Ready {

@@ -2,19 +2,18 @@
 
 use std::collections::HashMap;
 
+use super::rows::{Rows, row_number};
 use super::{Computed, Elements};
 use crate::model::MeasureName;
 
 /// The elements of one hour with an index of its instants.
 ///
-/// In order of arrival; while arrivals are in order of time the offsets
-/// themselves are the index (binary search), after the first that is not a
-/// hash map takes over, so that no order of arrival costs more than O(1) each.
+/// In order of arrival.
 #[derive(Debug, Clone, Default)]
 pub struct Merge {
     elements: Elements,
-    /// Offset -> row of its first element, once arrivals were out of order.
-    rows: Option<HashMap<u32, u32>>,
+    /// Offset -> row of its first element.
+    rows: Rows,
     /// Offset -> rows of its further elements (late measures); rare.
     late: HashMap<u32, Vec<u32>>,
 }
@@ -58,8 +57,7 @@ impl Merge {
     /// Bytes of memory held.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let rows = self.rows.as_ref().map_or(0, HashMap::capacity);
-        self.elements.bytes() + rows * 10 + self.late.capacity() * 64
+        self.elements.bytes() + self.rows.bytes() + self.late.capacity() * 64
     }
 
     /// Merges one reading: what is new is appended as one element, what the
@@ -69,10 +67,10 @@ impl Merge {
         offset: u32,
         values: impl IntoIterator<Item = (&'m MeasureName, f64)>,
     ) -> MergeOutcome {
-        let Some(first) = self.row_of(offset) else {
+        let Some(first) = self.rows.find(offset, self.elements.offsets()) else {
             let row = self.elements.len();
             self.elements.push(offset, values);
-            self.index(offset, row);
+            self.rows.note(self.elements.offsets());
             let new = self.elements.value_count() - self.elements.values_before(row);
             return (
                 MergeCounts {
@@ -104,10 +102,9 @@ impl Merge {
         if !fresh.is_empty() {
             counts.new = fresh.len();
             let row = row_number(self.elements.len());
+            self.rows.stop_searching_offsets(self.elements.offsets());
             self.elements.push(offset, fresh);
             self.late.entry(offset).or_default().push(row);
-            // The offsets are no longer strictly rising: they cannot be searched.
-            self.build_rows();
         }
         (counts, conflicts)
     }
@@ -139,6 +136,7 @@ impl Merge {
     /// Gives back memory that is reserved but unused.
     pub fn shrink(&mut self) {
         self.elements.shrink();
+        self.rows.shrink();
     }
 
     /// The value that an instant has, and the row that holds it.
@@ -149,43 +147,6 @@ impl Merge {
             rows.iter().find_map(|row| value(*row))
         })
     }
-
-    fn row_of(&self, offset: u32) -> Option<u32> {
-        match &self.rows {
-            Some(rows) => rows.get(&offset).copied(),
-            None => {
-                let offsets = self.elements.offsets();
-                if offsets.last().is_none_or(|last| *last < offset) {
-                    return None;
-                }
-                offsets.binary_search(&offset).ok().map(row_number)
-            }
-        }
-    }
-
-    /// Notes the first element of an instant, just appended as `row`.
-    fn index(&mut self, offset: u32, row: usize) {
-        if let Some(rows) = &mut self.rows {
-            rows.insert(offset, row_number(row));
-        } else if row > 0 && self.elements.offsets()[row - 1] >= offset {
-            self.build_rows();
-        }
-    }
-
-    fn build_rows(&mut self) {
-        if self.rows.is_some() {
-            return;
-        }
-        let mut rows = HashMap::with_capacity(self.elements.len());
-        for (row, offset) in self.elements.offsets().iter().enumerate() {
-            rows.entry(*offset).or_insert_with(|| row_number(row));
-        }
-        self.rows = Some(rows);
-    }
-}
-
-fn row_number(row: usize) -> u32 {
-    u32::try_from(row).expect("an hour has fewer than 2^32 elements")
 }
 
 #[cfg(test)]

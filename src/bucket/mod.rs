@@ -14,6 +14,7 @@ mod computed;
 mod elements;
 mod merge;
 mod recent;
+mod rows;
 mod sorted;
 mod sum;
 mod without;

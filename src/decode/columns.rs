@@ -1,7 +1,9 @@
 //! A batch being filled: each sensor and measure is looked up, not repeated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use ahash::HashMap;
 
 use crate::model::{Batch, MeasureName, MeasureNameError, Micros, Origin, SensorId, SensorIdError};
 

@@ -1,0 +1,146 @@
+//! Where the first element of each instant stands.
+
+use ahash::HashMap;
+
+/// The farthest from its end that a place is made in the sorted list: moving so
+/// many numbers (16 KiB) costs about what one insertion into a hash map does.
+const DISPLACED_MAX: usize = 4096;
+
+/// Offset of an instant -> row of its first element.
+///
+/// Nothing of its own while arrivals are in order of time: then the offsets are
+/// searched. Batches that overtake each other, and readings that are late, need
+/// 4 bytes a row in a sorted list; only an order of arrival that would move too
+/// much of that list costs a hash map.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Rows {
+    /// Offsets rise strictly from row to row.
+    #[default]
+    InOrder,
+    /// First rows, by their offsets.
+    Sorted(Vec<u32>),
+    /// Any order.
+    Hashed(HashMap<u32, u32>),
+}
+
+impl Rows {
+    /// The first row of the instant `offset`; `offsets` are those of all rows.
+    pub(super) fn find(&self, offset: u32, offsets: &[u32]) -> Option<u32> {
+        match self {
+            Self::InOrder => {
+                if offsets.last().is_none_or(|last| *last < offset) {
+                    return None;
+                }
+                offsets.binary_search(&offset).ok().map(row_number)
+            }
+            Self::Sorted(rows) => {
+                let newest = offsets[*rows.last()? as usize];
+                if newest < offset {
+                    return None;
+                }
+                let place = rows.binary_search_by_key(&offset, |row| offsets[*row as usize]);
+                place.ok().map(|place| rows[place])
+            }
+            Self::Hashed(rows) => rows.get(&offset).copied(),
+        }
+    }
+
+    /// Notes the last of `offsets` as the first element of its instant.
+    pub(super) fn note(&mut self, offsets: &[u32]) {
+        let row = offsets.len() - 1;
+        let offset = offsets[row];
+        if matches!(self, Self::InOrder) && row > 0 && offsets[row - 1] >= offset {
+            self.stop_searching_offsets(&offsets[..row]);
+        }
+        match self {
+            Self::InOrder => {}
+            Self::Sorted(rows) => {
+                let place = rows.partition_point(|row| offsets[*row as usize] < offset);
+                if rows.len() - place <= DISPLACED_MAX {
+                    rows.insert(place, row_number(row));
+                } else {
+                    let known = rows.iter().map(|row| (offsets[*row as usize], *row));
+                    let mut hashed: HashMap<u32, u32> = known.collect();
+                    hashed.insert(offset, row_number(row));
+                    *self = Self::Hashed(hashed);
+                }
+            }
+            Self::Hashed(rows) => {
+                rows.insert(offset, row_number(row));
+            }
+        }
+    }
+
+    /// From now on rows may come whose offsets are no longer in order, or that
+    /// are not the first of their instant. `offsets` are those of all rows so far.
+    pub(super) fn stop_searching_offsets(&mut self, offsets: &[u32]) {
+        if matches!(self, Self::InOrder) {
+            *self = Self::Sorted((0..row_number(offsets.len())).collect());
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::InOrder => 0,
+            Self::Sorted(rows) => rows.capacity() * 4,
+            Self::Hashed(rows) => rows.capacity() * 10,
+        }
+    }
+
+    /// Gives back memory that is reserved but unused.
+    pub(super) fn shrink(&mut self) {
+        if let Self::Sorted(rows) = self {
+            rows.shrink_to_fit();
+        }
+    }
+}
+
+/// The number of a row.
+pub(super) fn row_number(row: usize) -> u32 {
+    u32::try_from(row).expect("an hour has fewer than 2^32 elements")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all_of(arrivals: &[u32]) -> Rows {
+        let mut rows = Rows::default();
+        for row in 0..arrivals.len() {
+            assert_eq!(rows.find(arrivals[row], &arrivals[..row]), None);
+            rows.note(&arrivals[..=row]);
+        }
+        rows
+    }
+
+    fn check(arrivals: &[u32]) -> Rows {
+        let rows = all_of(arrivals);
+        for (row, offset) in arrivals.iter().enumerate() {
+            assert_eq!(rows.find(*offset, arrivals), Some(row_number(row)));
+        }
+        rows
+    }
+
+    #[test]
+    fn order_costs_nothing_some_disorder_a_list_and_any_order_a_map() {
+        let rising: Vec<u32> = (0..10_000).collect();
+        assert_eq!(check(&rising).bytes(), 0);
+        let overtaken: Vec<u32> = (0..10_000).map(|at| at ^ 7).collect();
+        assert!(matches!(check(&overtaken), Rows::Sorted(_)));
+        let falling: Vec<u32> = (0..10_000).rev().collect();
+        assert!(matches!(check(&falling), Rows::Hashed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_row_is_found_in_any_order(
+            arrivals in Just((0u32..200).collect::<Vec<_>>()).prop_shuffle()
+        ) {
+            let rows = check(&arrivals);
+            prop_assert_eq!(rows.find(200, &arrivals), None);
+        }
+    }
+}

@@ -26,6 +26,8 @@
 //! Parts are a matter of MongoDB's documents: here every hour has part 0 only,
 //! which is never full. `docs/formats.md` has the bytes.
 
+#[doc(hidden)]
+pub mod bench_api;
 mod bytes;
 mod chunk;
 mod creation;

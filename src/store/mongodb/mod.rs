@@ -17,6 +17,8 @@
 //!   nothing any more is replaced.
 
 mod attributes;
+#[doc(hidden)]
+pub mod bench_api;
 mod client_slot;
 mod connection;
 mod copies;

@@ -34,12 +34,8 @@ impl Rows {
                 offsets.binary_search(&offset).ok().map(row_number)
             }
             Self::Sorted(rows) => {
-                let newest = offsets[*rows.last()? as usize];
-                if newest < offset {
-                    return None;
-                }
-                let place = rows.binary_search_by_key(&offset, |row| offsets[*row as usize]);
-                place.ok().map(|place| rows[place])
+                let row = *rows.get(place_of(offset, rows, offsets))?;
+                (offsets[row as usize] == offset).then_some(row)
             }
             Self::Hashed(rows) => rows.get(&offset).copied(),
         }
@@ -55,7 +51,7 @@ impl Rows {
         match self {
             Self::InOrder => {}
             Self::Sorted(rows) => {
-                let place = rows.partition_point(|row| offsets[*row as usize] < offset);
+                let place = place_of(offset, rows, offsets);
                 if rows.len() - place <= DISPLACED_MAX {
                     rows.insert(place, row_number(row));
                 } else {
@@ -94,6 +90,22 @@ impl Rows {
             rows.shrink_to_fit();
         }
     }
+}
+
+/// The first place of sorted `rows` whose offset is not below `offset`. Looked for
+/// from the end in steps that double: arrivals are mostly near it, and what is far
+/// from it is in no cache.
+fn place_of(offset: u32, rows: &[u32], offsets: &[u32]) -> usize {
+    let is_below = |row: &u32| offsets[*row as usize] < offset;
+    let (mut end, mut step) = (rows.len(), 1);
+    while end > 0 {
+        let start = end.saturating_sub(step);
+        if is_below(&rows[start]) {
+            return start + 1 + rows[start + 1..end].partition_point(is_below);
+        }
+        (end, step) = (start, step * 2);
+    }
+    0
 }
 
 /// The number of a row.

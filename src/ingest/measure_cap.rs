@@ -2,8 +2,9 @@
 //! its values into the names would fill documents, memory and every answer.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{PoisonError, RwLock};
+
+use ahash::RandomState;
 
 use crate::model::{MeasureName, SensorId};
 

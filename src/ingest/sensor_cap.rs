@@ -1,8 +1,9 @@
 //! The cap on distinct sensors: refuses new ones, never a known one.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{PoisonError, RwLock};
+
+use ahash::RandomState;
 
 use crate::model::SensorId;
 

@@ -1,13 +1,13 @@
 //! The first hours that stay, of every sensor, as of the last refresh.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed},
 };
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use ahash::RandomState;
 use tokio::sync::Notify;
 
 use super::{Cutoffs, Keeps};

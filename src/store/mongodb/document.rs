@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use ::mongodb::bson::raw::{CString, cstr};
-use ::mongodb::bson::{DateTime, RawArrayBuf, RawBson, RawDocumentBuf};
+use ::mongodb::bson::{DateTime, RawBson, RawDocumentBuf};
 
+use super::readings_array::readings;
 use crate::bucket::{Computed, Elements, Stats};
 use crate::model::{
     BucketKey, HourStart, MeasureName, SensorId, escape_field, escape_id, sum_field,
@@ -106,36 +107,6 @@ fn computed_document(measures: &BTreeMap<MeasureName, Stats>) -> RawDocumentBuf 
             fields.append(cstr!("min"), stats.min);
             fields.append(cstr!("max"), stats.max);
             (field(escape_field(name).into_owned()), fields)
-        })
-        .collect()
-}
-
-/// `readings` in order of arrival.
-pub(super) fn readings(elements: &Elements) -> RawArrayBuf {
-    let names: Vec<(&MeasureName, CString)> = elements
-        .names()
-        .iter()
-        .map(|name| (name, field(escape_field(name).into_owned())))
-        .collect();
-    let mut guess = 0;
-    elements
-        .iter()
-        .map(|element| {
-            let mut reading = RawDocumentBuf::new();
-            reading.append(cstr!("sec"), offset_to_sec(element.offset));
-            for (name, value) in element.values() {
-                // Readings mostly carry their measures in one order: the name
-                // after the last one is the best guess.
-                if names.get(guess).is_none_or(|(n, _)| *n != name) {
-                    guess = names
-                        .iter()
-                        .position(|(n, _)| *n == name)
-                        .expect("the names of elements hold every measure of theirs");
-                }
-                reading.append(&names[guess].1, value);
-                guess = (guess + 1) % names.len();
-            }
-            reading
         })
         .collect()
 }

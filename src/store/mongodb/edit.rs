@@ -4,10 +4,11 @@ use ::mongodb::bson::raw::{CString, cstr};
 use ::mongodb::bson::{RawDocumentBuf, doc, rawdoc};
 
 use super::connection::Connection;
-use super::document::{part_id, readings, set_fields};
+use super::document::{part_id, set_fields};
 use super::failure::{corrupt, refused};
 use super::indexes::BUCKETS;
 use super::plain::{delete, update};
+use super::readings_array::readings;
 use super::statement;
 use crate::bucket::{Computed, Elements};
 use crate::model::{BucketKey, is_sum_field, sum_field};

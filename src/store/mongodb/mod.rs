@@ -35,6 +35,7 @@ mod newest;
 mod number_elements;
 mod plain;
 mod read;
+mod readings_array;
 mod repair;
 mod reply;
 mod scan;

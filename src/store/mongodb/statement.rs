@@ -3,7 +3,8 @@
 use ::mongodb::bson::raw::cstr;
 use ::mongodb::bson::{RawArrayBuf, RawDocumentBuf, rawdoc};
 
-use super::document::{new_part, part_id, readings, set_fields};
+use super::document::{new_part, part_id, set_fields};
+use super::readings_array::readings;
 use crate::model::BucketKey;
 use crate::store::{BucketVersion, BucketWrite};
 

@@ -13,9 +13,13 @@ Example: a small fleet with everything, checked afterwards, next to a server on 
   hourglass serve --data-dir data/bench &
   loadgen run --url http://127.0.0.1:8080 --workload loadgen/workloads/smoke.toml --check --pid $!
 
-The same again as data for a script, then the check alone, for all sensors:
+The same again as data for a script, then the check alone:
   loadgen run --sensors 100 --readings 200000 --start 2026-05-01T00:00:00Z --json
-  loadgen check --sensors 100 --readings 200000 --start 2026-05-01T00:00:00Z --hourly-sensors all
+  loadgen check --sensors 100 --readings 200000 --start 2026-05-01T00:00:00Z
+
+At a fixed rate, latency counted from when each batch is due; then as datagrams:
+  loadgen run --rate 200000 --connections 64 --format line --gzip --check
+  loadgen run --udp 127.0.0.1:8094 --rate 200000 --format line --check
 
 Everything follows from the workload and its seed: a check needs the same flags as the run,
 and no file. Running the same again sends duplicates only; another --seed over the same
@@ -23,7 +27,7 @@ sensors and times sends conflicts, so give it another --prefix.
 
 Exit codes: 0 all well; 1 something differs, was refused or was given up; 2 wrong usage.";
 
-/// Posts simulated fleets to a running hourglass and checks what comes out.
+/// Sends simulated fleets to a running hourglass and checks what comes out.
 #[derive(Debug, Parser)]
 #[command(name = "loadgen", version, about, after_help = EXAMPLES)]
 pub struct Cli {
@@ -35,7 +39,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Post a fleet's readings and measure
+    /// Send a fleet's readings and measure
     #[command(after_help = EXAMPLES)]
     Run(RunArgs),
     /// Compare what the server answers with what a run of the same workload sent

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
 use figment::Figment;
 use figment::providers::{Format as _, Serialized, Toml};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::args::WorkloadArgs;
+pub use crate::body_format::BodyFormat;
 use crate::fleet::Fleet;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
@@ -23,40 +23,6 @@ const DATAGRAM_BYTES: usize = 1472;
 /// Bytes that a datagram holds over IPv4.
 const DATAGRAM_BYTES_MAX: usize = 65_507;
 
-/// How request bodies are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum BodyFormat {
-    /// A JSON array.
-    Json,
-    /// One JSON object a line.
-    Ndjson,
-    /// InfluxDB line protocol, times in nanoseconds.
-    Line,
-}
-
-impl BodyFormat {
-    /// The `Content-Type` of a body.
-    #[must_use]
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Ndjson => "application/x-ndjson",
-            Self::Line => "text/plain",
-        }
-    }
-
-    /// As a workload writes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Ndjson => "ndjson",
-            Self::Line => "line",
-        }
-    }
-}
-
 /// A workload as it is written, unchecked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +33,8 @@ pub struct Workload {
     pub readings: u64,
     /// Readings in a request, at most.
     pub batch: usize,
-    /// Connections that post at the same time.
+    /// Connections that post at the same time; with a rate, the most that are opened;
+    /// with datagrams, sockets.
     pub connections: usize,
     /// Everything random follows from it.
     pub seed: u64,

@@ -13,9 +13,13 @@ Example: a small fleet with everything, checked afterwards, next to a server on 
   hourglass serve --data-dir data/bench &
   loadgen run --url http://127.0.0.1:8080 --workload loadgen/workloads/smoke.toml --check --pid $!
 
-The same again as data for a script, then the check alone, for all sensors:
+The same again as data for a script, then the check alone:
   loadgen run --sensors 100 --readings 200000 --start 2026-05-01T00:00:00Z --json
-  loadgen check --sensors 100 --readings 200000 --start 2026-05-01T00:00:00Z --hourly-sensors all
+  loadgen check --sensors 100 --readings 200000 --start 2026-05-01T00:00:00Z
+
+At a fixed rate, latency counted from when each batch is due; then as datagrams:
+  loadgen run --rate 200000 --connections 64 --format line --gzip --check
+  loadgen run --udp 127.0.0.1:8094 --rate 200000 --format line --check
 
 Everything follows from the workload and its seed: a check needs the same flags as the run,
 and no file. Running the same again sends duplicates only; another --seed over the same
@@ -23,7 +27,7 @@ sensors and times sends conflicts, so give it another --prefix.
 
 Exit codes: 0 all well; 1 something differs, was refused or was given up; 2 wrong usage.";
 
-/// Posts simulated fleets to a running hourglass and checks what comes out.
+/// Sends simulated fleets to a running hourglass and checks what comes out.
 #[derive(Debug, Parser)]
 #[command(name = "loadgen", version, about, after_help = EXAMPLES)]
 pub struct Cli {
@@ -35,7 +39,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Post a fleet's readings and measure
+    /// Send a fleet's readings and measure
     #[command(after_help = EXAMPLES)]
     Run(RunArgs),
     /// Compare what the server answers with what a run of the same workload sent
@@ -64,6 +68,12 @@ pub struct RunArgs {
     /// One JSON object instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Write the JSON object to a file as well
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// A line a second on standard error, as on a terminal
+    #[arg(long)]
+    pub progress: bool,
 }
 
 /// Flags of `loadgen check`.
@@ -81,6 +91,10 @@ pub struct CheckArgs {
     /// Batches that were posted, where a run ended early (the run says how many)
     #[arg(long)]
     pub batches: Option<u64>,
+    /// Numbers of the batches that were posted and not acknowledged (the run says which):
+    /// their readings may be there or not
+    #[arg(long, value_delimiter = ',', value_name = "N,N,…")]
+    pub unacknowledged: Vec<u64>,
     /// One JSON object instead of lines
     #[arg(long)]
     pub json: bool,
@@ -89,12 +103,14 @@ pub struct CheckArgs {
 /// How much to compare.
 #[derive(Debug, Clone, Args)]
 pub struct SampleArgs {
-    /// Sensors whose hours are compared: a number, spread evenly, or "all"
-    #[arg(long, default_value = "100", value_name = "N|all")]
-    pub hourly_sensors: Sample,
-    /// Sensors whose every reading is compared: a number or "all"
-    #[arg(long, default_value = "10", value_name = "N|all")]
-    pub raw_sensors: Sample,
+    /// Sensors whose hours are compared: a number, spread evenly, or "all" [default: all of
+    /// up to 10,000 sensors with up to 5,000,000 readings, else 100]
+    #[arg(long, value_name = "N|all")]
+    pub hourly_sensors: Option<Sample>,
+    /// Sensors whose every reading is compared: a number or "all" [default: all as above,
+    /// else 10]
+    #[arg(long, value_name = "N|all")]
+    pub raw_sensors: Option<Sample>,
     /// Seconds for which an answer may be incomplete and the ledger out of balance, while
     /// the server works off a backlog
     #[arg(long, default_value_t = 30, value_name = "SECONDS")]
@@ -141,6 +157,11 @@ pub struct WorkloadArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
+    /// How far the clock of a sensor may be off, either way: drawn from the seed, the same
+    /// all the time [default: 0s]
+    #[arg(long, value_name = "DURATION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skew: Option<String>,
     /// Fraction of readings held back and sent later [default: 0]
     #[arg(long, value_name = "FRACTION")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,6 +178,25 @@ pub struct WorkloadArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<BodyFormat>,
+    /// Compress bodies with gzip
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gzip: Option<bool>,
+    /// Readings a second by a fixed schedule, however fast the answers come; --connections
+    /// is then the most that are opened [default: each connection posts the next batch when
+    /// the last is answered]
+    #[arg(long, value_name = "READINGS_PER_SECOND")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Send datagrams there in place of posting; nobody acknowledges them. --connections
+    /// is then the number of sockets
+    #[arg(long, value_name = "HOST:PORT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub udp: Option<String>,
+    /// Bytes in a datagram, at most [default: 1472, an Ethernet packet]
+    #[arg(long, value_name = "BYTES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagram_bytes: Option<usize>,
     /// What sensor ids begin with [default: S]
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -53,6 +53,18 @@ impl Exposition {
     pub fn total(&self, name: &str) -> Option<f64> {
         Some(self.samples.get(name)?.values().sum())
     }
+
+    /// The series of a name by the value of one label, those without it left out.
+    #[must_use]
+    pub fn by_label(&self, name: &str, label: &str) -> BTreeMap<&str, f64> {
+        let mut sums = BTreeMap::new();
+        for (labels, value) in self.samples.get(name).into_iter().flatten() {
+            if let Some(label) = labels.get(label) {
+                *sums.entry(label.as_str()).or_default() += value;
+            }
+        }
+        sums
+    }
 }
 
 #[derive(Default)]

@@ -30,6 +30,8 @@ pub struct Fleet {
     pub start: i64,
     /// Microseconds between two ticks, at least 1.
     pub interval: i64,
+    /// Microseconds by which a sensor's clock may be off either way, at least 0.
+    pub skew: i64,
     /// Fraction of readings held back.
     pub late: f64,
     /// Ticks they are held back.
@@ -64,6 +66,8 @@ pub enum Purpose {
     Late,
     /// Whether a batch is sent twice.
     Copy,
+    /// How far a sensor's clock is off.
+    Skew,
 }
 
 impl Fleet {
@@ -83,10 +87,30 @@ impl Fleet {
         }
     }
 
-    /// The instant of a tick, microseconds since the epoch.
+    /// The instant of a tick by a clock that is right, microseconds since the epoch.
     #[must_use]
     pub fn at(&self, tick: u64) -> i64 {
         self.start + i64::try_from(tick).unwrap_or(i64::MAX) * self.interval
+    }
+
+    /// The instant that a reading bears: that of its tick by the clock of its
+    /// sensor, microseconds since the epoch.
+    #[must_use]
+    pub fn instant(&self, reading: Reading) -> i64 {
+        self.at(reading.tick) + self.clock_offset(reading.sensor)
+    }
+
+    /// Microseconds by which a sensor's clock is ahead, the same at every tick;
+    /// within `skew` either way.
+    #[must_use]
+    pub fn clock_offset(&self, sensor: u32) -> i64 {
+        match self.skew {
+            0 => 0,
+            skew => {
+                let width = 2 * skew.unsigned_abs() + 1;
+                self.below(width, Purpose::Skew, u64::from(sensor), 0) - skew
+            }
+        }
     }
 
     /// The id of a sensor.
@@ -143,14 +167,15 @@ impl Fleet {
         between: &[u8],
         close: &[u8],
     ) -> Vec<u8> {
-        let mut written = (u64::MAX, String::new());
+        let mut written = (i64::MIN, String::new());
         body.extend_from_slice(open);
         for (place, reading) in readings.iter().enumerate() {
             if place > 0 {
                 body.extend_from_slice(between);
             }
-            if written.0 != reading.tick {
-                written = (reading.tick, rfc3339(self.at(reading.tick)));
+            let instant = self.instant(*reading);
+            if written.0 != instant {
+                written = (instant, rfc3339(instant));
             }
             let (prefix, sensor, ts) = (&self.prefix, reading.sensor, &written.1);
             write!(body, r#"{{"sensorId":"{prefix}{sensor}","ts":"{ts}""#)
@@ -179,7 +204,7 @@ impl Fleet {
                 write!(body, "{before}{name}={}.{}", tenths / 10, tenths % 10)
                     .expect("a vector takes every write");
             }
-            writeln!(body, " {}000", self.at(reading.tick)).expect("a vector takes every write");
+            writeln!(body, " {}000", self.instant(*reading)).expect("a vector takes every write");
         }
         body
     }
@@ -225,6 +250,7 @@ pub(crate) mod tests {
             measures: vec!["temp".to_owned()],
             start: 1_777_593_600_000_000,
             interval: 1_000_000,
+            skew: 0,
             late: 0.0,
             late_by_ticks: 60,
             duplicates: 0.0,
@@ -280,6 +306,28 @@ pub(crate) mod tests {
                 "readings,sensor_id=S2 temp={temp:.1},humidity={humidity:.1} 1777593605000000000\n"
             )
         );
+    }
+
+    #[test]
+    fn a_clock_is_off_by_the_same_at_every_tick_and_no_more_than_asked() {
+        let fleet = Fleet {
+            skew: 30_000_000,
+            sensors: 500,
+            ..small()
+        };
+        let offsets: Vec<i64> = (0..500).map(|sensor| fleet.clock_offset(sensor)).collect();
+        assert!(offsets.iter().all(|offset| offset.abs() <= fleet.skew));
+        assert!(offsets.iter().any(|offset| *offset < -20_000_000));
+        assert!(offsets.iter().any(|offset| *offset > 20_000_000));
+        for tick in [0, 7] {
+            let reading = Reading { sensor: 3, tick };
+            assert_eq!(fleet.instant(reading) - fleet.at(tick), offsets[3]);
+            let body = fleet.encode(&[reading]);
+            let items: Vec<serde_json::Value> = serde_json::from_slice(&body).unwrap();
+            assert_eq!(items[0]["ts"], rfc3339(fleet.instant(reading)));
+        }
+        let other = Fleet { seed: 2, ..fleet };
+        assert_ne!(other.clock_offset(3), offsets[3]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER, SERVER};
+use hyper::header::{
+    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER, SERVER,
+};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -150,9 +152,26 @@ impl Connection {
         content_type: &'static str,
         body: Bytes,
     ) -> Result<Answer, HttpError> {
-        let request = Request::builder()
+        self.post_coded(path, content_type, None, body).await
+    }
+
+    /// Posts a body with a `Content-Encoding` and reads the answer.
+    ///
+    /// # Errors
+    /// As [`Connection::post`].
+    pub async fn post_coded(
+        &mut self,
+        path: &str,
+        content_type: &'static str,
+        content_encoding: Option<&'static str>,
+        body: Bytes,
+    ) -> Result<Answer, HttpError> {
+        let mut request = Request::builder()
             .method(Method::POST)
             .header(CONTENT_TYPE, content_type);
+        if let Some(coding) = content_encoding {
+            request = request.header(CONTENT_ENCODING, coding);
+        }
         self.answer(path, request, Full::new(body)).await
     }
 

@@ -1,13 +1,13 @@
-//! What a run and a check found, as a table for people and as data for scripts.
+//! What a run and a check found, as data for scripts; `table` is the same for people.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::check::Outcome;
 use crate::cpu::{Machine, Usage};
 use crate::fleet::rfc3339;
+use crate::latency::Latency;
 use crate::run::Ran;
 use crate::workload::Workload;
 
@@ -44,8 +44,21 @@ pub struct Report {
     pub readings_per_second: f64,
     /// Requests acknowledged per second of posting.
     pub requests_per_second: f64,
-    /// Latency of acknowledged requests.
-    pub latency_ms: Latency,
+    /// Connections that were opened.
+    pub connections_opened: u64,
+    /// Service time: of the tries that were acknowledged, from before the request is
+    /// sent until the answer is read; absent where none was.
+    pub latency_ms: Option<Latency>,
+    /// The same from when a batch was due, with all it waited; without a rate it is
+    /// due when a connection takes it.
+    pub latency_from_due_ms: Option<Latency>,
+    /// What was due by the rate and not begun at the end; absent without a rate.
+    pub overdue: Option<OverdueReport>,
+    /// What was sent as datagrams; absent without `--udp`.
+    pub datagrams: Option<DatagramsReport>,
+    /// Numbers (from 0) of batches posted and not acknowledged whole: what
+    /// `check --unacknowledged` takes.
+    pub unacknowledged_batches: BTreeSet<u64>,
     /// Answers by status code.
     pub statuses: BTreeMap<u16, u64>,
     /// Tries after a 429 or 503.
@@ -64,17 +77,26 @@ pub struct Report {
     pub check: Option<Outcome>,
 }
 
-/// Milliseconds.
+/// What was due by the schedule and not begun at the end, as no connection was free.
 #[derive(Debug, Serialize)]
-pub struct Latency {
-    /// Half are faster.
-    pub p50: f64,
-    /// 90 of 100 are faster.
-    pub p90: f64,
-    /// 99 of 100 are faster.
-    pub p99: f64,
-    /// The slowest.
-    pub max: f64,
+pub struct OverdueReport {
+    /// Batches.
+    pub batches: u64,
+    /// Readings in them.
+    pub readings: u64,
+    /// How long the first of them had waited.
+    pub longest_wait_ms: f64,
+}
+
+/// Datagrams, which nobody acknowledges.
+#[derive(Debug, Serialize)]
+pub struct DatagramsReport {
+    /// Datagrams that the system took.
+    pub sent: u64,
+    /// Readings in them.
+    pub readings_sent: u64,
+    /// The same per second of sending.
+    pub readings_per_second: f64,
 }
 
 /// CPU time.
@@ -82,7 +104,8 @@ pub struct Latency {
 pub struct Cpu {
     /// Seconds, user and kernel mode.
     pub cpu_seconds: f64,
-    /// The same per million readings acknowledged; absent where there are none.
+    /// The same per million readings acknowledged, or sent as datagrams; absent where
+    /// there are none.
     pub cpu_seconds_per_million: Option<f64>,
 }
 
@@ -107,8 +130,12 @@ impl Report {
     #[must_use]
     pub fn new(workload: Workload, start: i64, ran: Ran, check: Option<Outcome>) -> Self {
         let tally = ran.tally;
-        let quantile = |q| tally.latency.value_at_quantile(q) as f64 / 1000.0;
-        let millions = tally.readings_acknowledged as f64 / 1e6;
+        let is_udp = workload.udp.is_some();
+        let readings = match is_udp {
+            true => tally.readings_sent,
+            false => tally.readings_acknowledged,
+        };
+        let millions = readings as f64 / 1e6;
         let cpu = |cpu_seconds: f64| Cpu {
             cpu_seconds,
             cpu_seconds_per_million: (millions > 0.0).then(|| cpu_seconds / millions),
@@ -120,6 +147,7 @@ impl Report {
             rss_bytes: usage.rss_bytes,
             rss_peak_bytes: usage.rss_peak_bytes,
         };
+        let scheduled = workload.rate.is_some() && !is_udp;
         let rate = |count: u64| count as f64 / ran.seconds.max(1e-9);
         Self {
             loadgen: env!("CARGO_PKG_VERSION"),
@@ -139,11 +167,22 @@ impl Report {
             readings_acknowledged: tally.readings_acknowledged,
             readings_per_second: rate(tally.readings_acknowledged),
             requests_per_second: rate(tally.requests_acknowledged),
-            latency_ms: Latency {
-                p50: quantile(0.5),
-                p90: quantile(0.9),
-                p99: quantile(0.99),
-                max: tally.latency.max() as f64 / 1000.0,
+            connections_opened: ran.connections,
+            latency_ms: Latency::of(&tally.latency),
+            latency_from_due_ms: Latency::of(&tally.latency_from_due),
+            overdue: scheduled.then_some(OverdueReport {
+                batches: ran.overdue.batches,
+                readings: ran.overdue.readings,
+                longest_wait_ms: ran.overdue.longest_wait.as_secs_f64() * 1000.0,
+            }),
+            datagrams: is_udp.then(|| DatagramsReport {
+                sent: tally.datagrams_sent,
+                readings_sent: tally.readings_sent,
+                readings_per_second: rate(tally.readings_sent),
+            }),
+            unacknowledged_batches: match is_udp {
+                true => BTreeSet::new(),
+                false => ran.unacknowledged,
             },
             retries: tally.retries,
             connection_errors: tally.connection_errors,
@@ -162,124 +201,5 @@ impl Report {
     pub fn is_well(&self) -> bool {
         let checked = self.check.as_ref().map_or(0, |check| check.differences);
         self.problems == 0 && checked == 0
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let w = &self.workload;
-        let start = w.start.as_deref().unwrap_or_default();
-        let server = self.server.as_deref().unwrap_or("no Server header");
-        let Machine { cpu, cores, kernel } = &self.machine;
-        writeln!(f, "machine      {cpu}, {cores} cores, Linux {kernel}")?;
-        writeln!(f, "versions     loadgen {}, server: {server}", self.loadgen)?;
-        writeln!(
-            f,
-            "workload     seed {}, {} sensors {}0…, {} measures, every {} from {start}",
-            w.seed, w.sensors, w.prefix, w.measures, w.interval
-        )?;
-        writeln!(
-            f,
-            "posted       {} readings in time, {} late, {} again; {} batches of {}, {} connections{}",
-            self.readings_fresh,
-            self.readings_late,
-            self.readings_copied,
-            self.batches,
-            w.batch,
-            w.connections,
-            if self.all {
-                ""
-            } else {
-                " (cut short by --seconds-max)"
-            },
-        )?;
-        let mb = self.body_bytes as f64 / 1e6;
-        writeln!(
-            f,
-            "time         {:.3} s in {} rounds, bodies ({mb:.1} MB) encoded outside of it",
-            self.seconds, self.rounds
-        )?;
-        writeln!(
-            f,
-            "acknowledged {} readings: {:.0} readings/s, {:.0} requests/s",
-            self.readings_acknowledged, self.readings_per_second, self.requests_per_second
-        )?;
-        let Latency { p50, p90, p99, max } = self.latency_ms;
-        writeln!(
-            f,
-            "latency      p50 {p50:.2} ms, p90 {p90:.2} ms, p99 {p99:.2} ms, max {max:.2} ms"
-        )?;
-        write!(f, "answers     ")?;
-        for (status, count) in &self.statuses {
-            write!(f, " {status}: {count},")?;
-        }
-        writeln!(
-            f,
-            " {} retries, {} connection errors",
-            self.retries, self.connection_errors
-        )?;
-        writeln!(f, "cpu          loadgen: {}", self.own_cpu)?;
-        for process in &self.processes {
-            let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-            writeln!(
-                f,
-                "cpu          {} ({}): {}; memory {:.0} MiB, peak {:.0} MiB",
-                process.name,
-                process.pid,
-                process.cpu,
-                mib(process.rss_bytes),
-                mib(process.rss_peak_bytes),
-            )?;
-        }
-        if self.problems > 0 {
-            writeln!(f, "problems     {}", self.problems)?;
-        }
-        for problem in &self.problems_shown {
-            writeln!(f, "  {problem}")?;
-        }
-        match &self.check {
-            Some(check) => write!(f, "{check}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Cpu {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.2} CPU s", self.cpu_seconds)?;
-        match self.cpu_seconds_per_million {
-            Some(per_million) => write!(f, ", {per_million:.3} per million readings"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "checked      {} hours of {} sensors, {} readings of {} sensors, the ledger",
-            self.hours, self.sensors_hourly, self.readings, self.sensors_raw
-        )?;
-        if let Some(ledger) = &self.ledger {
-            writeln!(
-                f,
-                "ledger       {} values accepted, {} recovered, {} stored, {} duplicate, \
-                 {} conflict, {} pending",
-                ledger.values_accepted,
-                ledger.values_recovered,
-                ledger.values_stored,
-                ledger.values_duplicate,
-                ledger.values_conflict,
-                ledger.values_pending
-            )?;
-        }
-        writeln!(f, "differences  {}", self.differences)?;
-        for difference in &self.differences_shown {
-            let sensor = difference.sensor.as_deref().unwrap_or("ledger");
-            let at = difference.at.as_deref().unwrap_or("-");
-            writeln!(f, "  {sensor} {at} {}", difference.what)?;
-        }
-        Ok(())
     }
 }

@@ -2,42 +2,26 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
 use figment::Figment;
 use figment::providers::{Format as _, Serialized, Toml};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::args::WorkloadArgs;
+pub use crate::body_format::BodyFormat;
 use crate::fleet::Fleet;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// 2000-01-01T00:00:00Z: hourglass refuses what is older (`ingest.min_time`).
 const MIN_START: i64 = 946_684_800_000_000;
+/// The most by which a clock may be off: sums of instants stay far from the ends
+/// of their type.
+const SKEW_MAX: i64 = 366 * MICROS_PER_DAY;
 
-/// How request bodies are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum BodyFormat {
-    /// A JSON array.
-    Json,
-    /// One JSON object a line.
-    Ndjson,
-    /// InfluxDB line protocol, times in nanoseconds.
-    Line,
-}
-
-impl BodyFormat {
-    /// The `Content-Type` of a body.
-    #[must_use]
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Ndjson => "application/x-ndjson",
-            Self::Line => "text/plain",
-        }
-    }
-}
+/// Bytes that a datagram holds on Ethernet without being cut into packets.
+const DATAGRAM_BYTES: usize = 1472;
+/// Bytes that a datagram holds over IPv4.
+const DATAGRAM_BYTES_MAX: usize = 65_507;
 
 /// A workload as it is written, unchecked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +33,8 @@ pub struct Workload {
     pub readings: u64,
     /// Readings in a request, at most.
     pub batch: usize,
-    /// Connections that post at the same time.
+    /// Connections that post at the same time; with a rate, the most that are opened;
+    /// with datagrams, sockets.
     pub connections: usize,
     /// Everything random follows from it.
     pub seed: u64,
@@ -61,6 +46,8 @@ pub struct Workload {
     pub start: Option<String>,
     /// Time between two readings of a sensor, such as `1s`.
     pub interval: String,
+    /// How far the clock of a sensor may be off, either way, such as `30s`.
+    pub skew: String,
     /// Fraction of readings that are held back, 0 to 1.
     pub late: f64,
     /// How long they are held back, in the time of the readings.
@@ -69,6 +56,17 @@ pub struct Workload {
     pub duplicates: f64,
     /// How bodies are written.
     pub format: BodyFormat,
+    /// Whether bodies are compressed with gzip.
+    pub gzip: bool,
+    /// Readings a second by a fixed schedule; absent: each connection posts the
+    /// next batch when the last is answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Host and port to which datagrams go, in place of posting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub udp: Option<String>,
+    /// Bytes in a datagram, at most.
+    pub datagram_bytes: usize,
     /// What sensor ids begin with; a number follows.
     pub prefix: String,
     /// Seconds after which no further batch is posted, at most 120.
@@ -86,10 +84,15 @@ impl Default for Workload {
             measures: 1,
             start: None,
             interval: "1s".to_owned(),
+            skew: "0s".to_owned(),
             late: 0.0,
             late_by: "1h".to_owned(),
             duplicates: 0.0,
             format: BodyFormat::Json,
+            gzip: false,
+            rate: None,
+            udp: None,
+            datagram_bytes: DATAGRAM_BYTES,
             prefix: "S".to_owned(),
             seconds_max: 120,
         }
@@ -199,8 +202,39 @@ impl Workload {
             self.prefix.len() <= 64 && self.prefix.chars().all(plain),
             "choose at most 64 letters, digits, - and _",
         )?;
-        let interval = micros("interval", &self.interval)?;
-        let late_by = micros("late_by", &self.late_by)?;
+        range(
+            "rate",
+            &self.rate.unwrap_or_default(),
+            self.rate.is_none_or(|rate| (1e-3..=1e9).contains(&rate)),
+            "choose 0.001 to 1,000,000,000 readings a second",
+        )?;
+        range(
+            "datagram_bytes",
+            &self.datagram_bytes,
+            (1..=DATAGRAM_BYTES_MAX).contains(&self.datagram_bytes),
+            "choose 1 to 65507",
+        )?;
+        range(
+            "gzip",
+            &self.gzip,
+            !self.gzip || self.udp.is_none(),
+            "datagrams are not compressed; leave out gzip or udp",
+        )?;
+        range(
+            "format",
+            &self.format.name(),
+            self.format != BodyFormat::Ndjson || self.udp.is_none(),
+            "datagrams hold json or line",
+        )?;
+        let interval = micros("interval", &self.interval, 1)?;
+        let late_by = micros("late_by", &self.late_by, 1)?;
+        let skew = micros("skew", &self.skew, 0)?;
+        range(
+            "skew",
+            &self.skew,
+            skew <= SKEW_MAX,
+            "choose at most 366 days",
+        )?;
         let ticks = self.readings.div_ceil(u64::from(self.sensors));
         let span = i64::try_from(ticks)
             .ok()
@@ -216,14 +250,18 @@ impl Workload {
                     rule: "write RFC 3339, such as 2026-05-01T00:00:00Z",
                 })?
                 .as_microsecond(),
-            None => now.saturating_sub(span).div_euclid(MICROS_PER_DAY) * MICROS_PER_DAY,
+            None => {
+                let latest = now.saturating_sub(span).saturating_sub(skew);
+                latest.div_euclid(MICROS_PER_DAY) * MICROS_PER_DAY
+            }
         };
         range(
             "start",
             &crate::fleet::rfc3339(start),
-            start >= MIN_START && start.saturating_add(span) <= now.saturating_add(interval),
+            start.saturating_sub(skew) >= MIN_START
+                && start.saturating_add(span).saturating_add(skew) <= now.saturating_add(interval),
             "all readings must lie between the year 2000 and now; \
-             choose another start, fewer readings or a shorter interval",
+             choose another start, fewer readings, a shorter interval or less skew",
         )?;
         Ok(Fleet {
             seed: self.seed,
@@ -233,6 +271,7 @@ impl Workload {
             measures: measure_names(self.measures),
             start,
             interval,
+            skew,
             late: self.late,
             late_by_ticks: u64::try_from(late_by / interval).unwrap_or(0),
             duplicates: self.duplicates,
@@ -242,15 +281,18 @@ impl Workload {
     }
 }
 
-fn micros(key: &'static str, text: &str) -> Result<i64, WorkloadError> {
+fn micros(key: &'static str, text: &str, min: i64) -> Result<i64, WorkloadError> {
     text.parse::<SignedDuration>()
         .ok()
         .and_then(|duration| i64::try_from(duration.as_micros()).ok())
-        .filter(|micros| *micros > 0)
+        .filter(|micros| *micros >= min)
         .ok_or_else(|| WorkloadError::Range {
             key,
             given: text.to_owned(),
-            rule: "write a duration of 1us or more, such as 1s, 500ms or 1h",
+            rule: match min {
+                0 => "write a duration such as 0s, 500ms or 1h",
+                _ => "write a duration of 1us or more, such as 1s, 500ms or 1h",
+            },
         })
 }
 
@@ -278,6 +320,33 @@ mod tests {
         };
         let fleet = workload.fleet(now()).unwrap();
         assert_eq!(crate::fleet::rfc3339(fleet.start), "2026-05-01T00:00:00Z");
+    }
+
+    #[test]
+    fn clocks_that_are_off_lie_in_the_past_too() {
+        let day = Workload {
+            sensors: 1,
+            readings: 36_000,
+            ..Workload::default()
+        };
+        let skewed = Workload {
+            skew: "1h".to_owned(),
+            ..day.clone()
+        };
+        let start = |workload: &Workload| workload.fleet(now()).unwrap().start;
+        assert_eq!(start(&day) - start(&skewed), MICROS_PER_DAY);
+        let refused = |start: &str| {
+            let start = Some(start.to_owned());
+            let workload = Workload {
+                start,
+                ..skewed.clone()
+            };
+            workload.fleet(now()).is_err()
+        };
+        assert!(!refused("2026-05-01T23:00:00Z"));
+        assert!(refused("2026-05-01T23:00:02Z"));
+        assert!(!refused("2000-01-01T01:00:00Z"));
+        assert!(refused("2000-01-01T00:59:59Z"));
     }
 
     #[test]
@@ -336,6 +405,36 @@ mod tests {
                 "seconds_max",
                 Workload {
                     seconds_max: 121,
+                    ..base.clone()
+                },
+            ),
+            (
+                "rate",
+                Workload {
+                    rate: Some(0.0),
+                    ..base.clone()
+                },
+            ),
+            (
+                "skew",
+                Workload {
+                    skew: "-1s".to_owned(),
+                    ..base.clone()
+                },
+            ),
+            (
+                "gzip",
+                Workload {
+                    gzip: true,
+                    udp: Some("127.0.0.1:8094".to_owned()),
+                    ..base.clone()
+                },
+            ),
+            (
+                "format",
+                Workload {
+                    format: BodyFormat::Ndjson,
+                    udp: Some("127.0.0.1:8094".to_owned()),
                     ..base
                 },
             ),

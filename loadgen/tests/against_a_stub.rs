@@ -5,15 +5,20 @@
 
 mod stub;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use clap::Parser as _;
 use jiff::Timestamp;
+use loadgen::args::Cli;
 use loadgen::check::{Outcome, Sample, Scope, check};
+use loadgen::command::execute;
 use loadgen::fleet::Fleet;
 use loadgen::http::Target;
 use loadgen::report::Report;
-use loadgen::run::{Ran, run};
+use loadgen::run::{Options, Ran, run};
+use loadgen::tally::SharedTally;
 use loadgen::workload::{BodyFormat, Workload};
 use stub::{Fault, Stub};
 use tokio::net::TcpListener;
@@ -22,6 +27,7 @@ const ALL: Scope = Scope {
     hourly: Sample::All,
     raw: Sample::All,
     batches: None,
+    unacknowledged: BTreeSet::new(),
     patience: Duration::ZERO,
 };
 
@@ -48,9 +54,8 @@ fn fleet(workload: &Workload) -> Fleet {
 
 async fn run_against(url: &str, workload: &Workload) -> Ran {
     let target = Target::new(url).unwrap();
-    let limit = Duration::from_secs(60);
-    let connections = workload.connections;
-    run(&target, &fleet(workload), connections, limit, &[])
+    let options = Options::of(workload, &[]);
+    run(&target, &fleet(workload), &options, &SharedTally::default())
         .await
         .unwrap()
 }
@@ -72,10 +77,16 @@ async fn differences_of(fault: Fault) -> Vec<(Option<String>, Option<String>, St
 }
 
 #[tokio::test]
-async fn a_right_server_shows_no_difference_in_either_format() {
-    for format in [BodyFormat::Json, BodyFormat::Ndjson] {
+async fn a_right_server_shows_no_difference_in_any_format() {
+    for (format, gzip) in [
+        (BodyFormat::Json, false),
+        (BodyFormat::Ndjson, true),
+        (BodyFormat::Line, false),
+        (BodyFormat::Line, true),
+    ] {
         let workload = Workload {
             format,
+            gzip,
             ..workload()
         };
         let (url, _) = Stub::default().serve().await;
@@ -94,6 +105,24 @@ async fn a_right_server_shows_no_difference_in_either_format() {
             (2.0 * ran.readings_copied as f64).to_bits()
         );
     }
+}
+
+#[tokio::test]
+async fn clocks_that_are_off_move_readings_into_other_hours_and_the_check_knows() {
+    let workload = Workload {
+        skew: "15m".to_owned(),
+        ..workload()
+    };
+    let (url, _) = Stub::default().serve().await;
+    run_against(&url, &workload).await;
+    let outcome = check_against(&url, &workload, &ALL).await;
+    assert_eq!(outcome.differences_shown, []);
+    assert_eq!(outcome.readings, 3000);
+    let right = Workload {
+        skew: "0s".to_owned(),
+        ..workload
+    };
+    assert!(check_against(&url, &right, &ALL).await.differences > 0);
 }
 
 #[tokio::test]
@@ -221,7 +250,8 @@ async fn a_report_is_one_json_object_with_what_a_script_needs() {
     let target = Target::new(&url).unwrap();
     let fleet = fleet(&workload);
     let own = i32::try_from(std::process::id()).unwrap();
-    let ran = run(&target, &fleet, 2, Duration::from_secs(60), &[own])
+    let options = Options::of(&workload, &[own]);
+    let ran = run(&target, &fleet, &options, &SharedTally::default())
         .await
         .unwrap();
     let checked = check(&target, &fleet, &ALL).await.unwrap();
@@ -242,10 +272,117 @@ async fn no_server_is_said_with_the_address() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let target = Target::new(&format!("http://{address}")).unwrap();
-    let refused = run(&target, &fleet(&workload()), 1, Duration::from_secs(1), &[]).await;
+    let options = Options::of(&workload(), &[]);
+    let tally = SharedTally::default();
+    let refused = run(&target, &fleet(&workload()), &options, &tally).await;
     let refused = refused.unwrap_err().to_string();
     assert!(
         refused.starts_with(&format!("no connection to {address}")),
         "{refused}"
     );
+}
+
+#[tokio::test]
+async fn what_was_not_acknowledged_may_be_there_or_not() {
+    let (url, _) = Stub::refusing(5).serve().await;
+    let ran = run_against(&url, &workload()).await;
+    assert_eq!(ran.unacknowledged.len() as u64, ran.batches / 5);
+    assert_eq!(ran.tally.problems, ran.batches / 5);
+    let scope = Scope {
+        unacknowledged: ran.unacknowledged,
+        ..ALL
+    };
+    let outcome = check_against(&url, &workload(), &scope).await;
+    assert_eq!(outcome.differences_shown, []);
+    let (unsure, found) = (outcome.unacknowledged, outcome.unacknowledged_found);
+    assert!(found > 0 && found < unsure, "{found} of {unsure}");
+    assert_eq!(outcome.readings, 3000 - (unsure - found));
+    // Where it would have to be there, it is missed.
+    assert!(check_against(&url, &workload(), &ALL).await.differences > 0);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_found_among_what_was_not_acknowledged() {
+    let (url, _) = Stub::with(Fault::Altered).serve().await;
+    let ran = run_against(&url, &workload()).await;
+    let scope = Scope {
+        unacknowledged: (0..ran.batches).collect(),
+        ..ALL
+    };
+    let outcome = check_against(&url, &workload(), &scope).await;
+    assert_eq!(outcome.unacknowledged_found, 3000);
+    assert!(outcome.differences > 0);
+}
+
+#[tokio::test]
+async fn an_open_loop_sends_everything_over_no_more_connections_than_asked() {
+    let workload = Workload {
+        rate: Some(50_000.0),
+        connections: 3,
+        ..workload()
+    };
+    let (url, _) = Stub::busy(4).serve().await;
+    let ran = run_against(&url, &workload).await;
+    assert!(ran.all && (1..=3).contains(&ran.connections));
+    assert_eq!(ran.tally.readings_acknowledged, 3000 + ran.readings_copied);
+    assert_eq!((ran.tally.problems, ran.overdue.batches), (0, 0));
+    let tally = &ran.tally;
+    assert_eq!(tally.latency_from_due.len(), tally.latency.len());
+    assert!(tally.latency_from_due.max() >= tally.latency.max());
+    assert_eq!(check_against(&url, &workload, &ALL).await.differences, 0);
+}
+
+#[tokio::test]
+async fn what_was_due_and_not_begun_at_the_end_is_told() {
+    let workload = Workload {
+        rate: Some(1_000_000.0),
+        connections: 2,
+        ..workload()
+    };
+    let (url, _) = Stub::busy(usize::MAX).serve().await;
+    let options = Options {
+        posting_max: Duration::from_millis(50),
+        ..Options::of(&workload, &[])
+    };
+    let (target, fleet) = (Target::new(&url).unwrap(), fleet(&workload));
+    let ran = run(&target, &fleet, &options, &SharedTally::default())
+        .await
+        .unwrap();
+    // Two connections tried two batches until the end.
+    assert_eq!((ran.batches, ran.connections, ran.all), (2, 2, false));
+    assert_eq!(ran.unacknowledged, BTreeSet::from([0, 1]));
+    assert!(ran.overdue.batches > 0 && ran.overdue.readings >= ran.overdue.batches);
+    let scope = Scope {
+        batches: Some(ran.batches),
+        unacknowledged: ran.unacknowledged.clone(),
+        ..ALL
+    };
+    let outcome = check(&target, &fleet, &scope).await.unwrap();
+    assert_eq!(outcome.differences_shown, []);
+    assert_eq!((outcome.readings, outcome.unacknowledged), (0, 100));
+    let data = serde_json::to_value(Report::new(workload, fleet.start, ran, None)).unwrap();
+    assert_eq!(data["latency_ms"], serde_json::Value::Null);
+    assert_eq!(data["unacknowledged_batches"], serde_json::json!([0, 1]));
+    assert!(data["overdue"]["longest_wait_ms"].as_f64().unwrap() > 0.0);
+}
+
+#[tokio::test]
+async fn a_report_goes_into_a_file_too() {
+    let (url, _) = Stub::default().serve().await;
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/report-of-a-run.json");
+    let start = "--start=2026-05-01T09:50:00Z";
+    let flags = ["--sensors=3", "--readings=300", "--rate=100000", "--check"];
+    let to = ["loadgen", "run", "--url", &url, "--report", file, start];
+    let arguments = to.into_iter().chain(flags);
+    let cli = Cli::try_parse_from(arguments).unwrap();
+    assert!(execute(cli).await.unwrap());
+    let data: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(data["readings_acknowledged"], 300);
+    assert_eq!(data["overdue"]["batches"], 0);
+    for latency in ["latency_ms", "latency_from_due_ms"] {
+        for percentile in ["p50", "p90", "p99", "p99_9", "max"] {
+            assert!(data[latency][percentile].as_f64().unwrap() > 0.0);
+        }
+    }
+    assert_eq!(data["check"]["readings"], 300);
 }

@@ -1,8 +1,9 @@
-//! What a server must hold after a run: one bit per reading of the sampled
-//! sensors, the rest computed from the fleet.
+//! What a server must hold after a run, and what it may: bits per reading of the
+//! sampled sensors, the rest computed from the fleet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bits::Bits;
 use crate::fleet::{Fleet, Reading};
 use crate::plan::Plan;
 
@@ -14,7 +15,17 @@ pub(crate) const MICROS_PER_HOUR: i64 = 3_600_000_000;
 pub struct Expected<'a> {
     /// The fleet it was sent by.
     pub fleet: &'a Fleet,
-    sent: BTreeMap<u32, Vec<u64>>,
+    sensors: BTreeMap<u32, Sensor>,
+}
+
+#[derive(Debug)]
+struct Sensor {
+    /// What must be there.
+    sent: Bits,
+    /// What may be there: it was sent and not acknowledged. None of `sent`.
+    unsure: Bits,
+    /// What of it is there.
+    found: Bits,
 }
 
 /// What must be answered for one measure of an hour, exact in tenths.
@@ -35,33 +46,77 @@ pub(crate) struct ExpectedHour {
 }
 
 impl<'a> Expected<'a> {
-    /// After the first so many batches of the plan.
+    /// After the first so many batches of the plan, of which those with the numbers
+    /// given (from 0) were not acknowledged.
     #[must_use]
-    pub fn new(fleet: &'a Fleet, sampled: &BTreeSet<u32>, batches: u64) -> Self {
-        let words = usize::try_from(fleet.ticks() / 64 + 1).unwrap_or(0);
-        let empty = |sensor: &u32| (*sensor, vec![0; words]);
-        let mut sent: BTreeMap<u32, Vec<u64>> = sampled.iter().map(empty).collect();
-        let batches = usize::try_from(batches).unwrap_or(usize::MAX);
-        for reading in Plan::new(fleet).take(batches).flat_map(|b| b.readings) {
-            let word = usize::try_from(reading.tick / 64).unwrap_or(usize::MAX);
-            if let Some(bits) = sent.get_mut(&reading.sensor).and_then(|b| b.get_mut(word)) {
-                *bits |= 1 << (reading.tick % 64);
+    pub fn new(
+        fleet: &'a Fleet,
+        sampled: &BTreeSet<u32>,
+        batches: u64,
+        unacknowledged: &BTreeSet<u64>,
+    ) -> Self {
+        let empty = || Bits::below(fleet.ticks());
+        let sensor = |sensor: &u32| {
+            let [sent, unsure, found] = [empty(), empty(), empty()];
+            let of_it = Sensor {
+                sent,
+                unsure,
+                found,
+            };
+            (*sensor, of_it)
+        };
+        let mut sensors: BTreeMap<u32, Sensor> = sampled.iter().map(sensor).collect();
+        for (number, batch) in (0..batches).zip(Plan::new(fleet)) {
+            let unsure = unacknowledged.contains(&number);
+            for reading in batch.readings {
+                if let Some(sensor) = sensors.get_mut(&reading.sensor) {
+                    let bits = match unsure {
+                        true => &mut sensor.unsure,
+                        false => &mut sensor.sent,
+                    };
+                    bits.insert(reading.tick);
+                }
             }
         }
-        Self { fleet, sent }
+        // Acknowledged once is acknowledged: a copy that was not takes nothing away.
+        for sensor in sensors.values_mut() {
+            sensor.unsure.remove_all(&sensor.sent);
+        }
+        Self { fleet, sensors }
     }
 
-    /// The readings of a sensor in order of time.
-    pub(crate) fn readings(&self, sensor: u32) -> impl Iterator<Item = Reading> {
-        let words = self.sent.get(&sensor).map_or(&[][..], Vec::as_slice);
-        (0u64..).zip(words).flat_map(move |(word, bits)| {
-            (0..64)
-                .filter(move |bit| bits & (1 << bit) != 0)
-                .map(move |bit| Reading {
-                    sensor,
-                    tick: word * 64 + bit,
-                })
+    /// How many readings of a sensor may be there or not.
+    pub(crate) fn unsure(&self, sensor: u32) -> u64 {
+        self.sensors.get(&sensor).map_or(0, |s| s.unsure.count())
+    }
+
+    /// The readings of a sensor that must or may be there, in order of time; whether
+    /// each must.
+    pub(crate) fn candidates(&self, sensor: u32) -> impl Iterator<Item = (Reading, bool)> {
+        let of_it = self.sensors.get(&sensor).into_iter();
+        of_it.flat_map(move |of_it| {
+            let ticks = of_it.sent.union(&of_it.unsure);
+            ticks.map(move |tick| (Reading { sensor, tick }, of_it.sent.contains(tick)))
         })
+    }
+
+    /// Of what may be there exactly this is.
+    pub(crate) fn settle(&mut self, sensor: u32, found: &[Reading]) {
+        if let Some(of_it) = self.sensors.get_mut(&sensor) {
+            of_it.found.clear();
+            for reading in found {
+                of_it.found.insert(reading.tick);
+            }
+        }
+    }
+
+    /// The readings of a sensor that must be there, with what was found of the
+    /// others, in order of time.
+    pub(crate) fn readings(&self, sensor: u32) -> impl Iterator<Item = Reading> {
+        let of_it = self.sensors.get(&sensor).into_iter();
+        of_it
+            .flat_map(|of_it| of_it.sent.union(&of_it.found))
+            .map(move |tick| Reading { sensor, tick })
     }
 
     /// The hours of a sensor, by their start in microseconds since the epoch.
@@ -69,7 +124,7 @@ impl<'a> Expected<'a> {
         let mut hours: BTreeMap<i64, ExpectedHour> = BTreeMap::new();
         for reading in self.readings(sensor) {
             let hour = hours
-                .entry(hour_of(self.fleet.at(reading.tick)))
+                .entry(hour_of(self.fleet.instant(reading)))
                 .or_default();
             hour.count += 1;
             for measure in 0..self.fleet.measures.len() {
@@ -83,10 +138,12 @@ impl<'a> Expected<'a> {
         hours
     }
 
-    /// The whole hours around the run: first hour inside, first hour outside.
-    pub(crate) fn range(&self) -> (i64, i64) {
-        let last = self.fleet.at(self.fleet.ticks() - 1);
-        (hour_of(self.fleet.start), hour_of(last) + MICROS_PER_HOUR)
+    /// The whole hours around a sensor's readings: first hour inside, first hour
+    /// outside.
+    pub(crate) fn range(&self, sensor: u32) -> (i64, i64) {
+        let at = |tick| self.fleet.instant(Reading { sensor, tick });
+        let (first, last) = (at(0), at(self.fleet.ticks() - 1));
+        (hour_of(first), hour_of(last) + MICROS_PER_HOUR)
     }
 }
 
@@ -125,8 +182,8 @@ mod tests {
             duplicates: 0.3,
             ..small()
         };
-        let calm = Expected::new(&calm, &all, u64::MAX);
-        let messy = Expected::new(&messy, &all, u64::MAX);
+        let calm = Expected::new(&calm, &all, u64::MAX, &BTreeSet::new());
+        let messy = Expected::new(&messy, &all, u64::MAX, &BTreeSet::new());
         for sensor in all {
             assert_eq!(calm.hours(sensor), messy.hours(sensor));
             assert_eq!(messy.readings(sensor).count(), 1000);
@@ -136,8 +193,51 @@ mod tests {
     #[test]
     fn a_run_that_ended_early_is_expected_to_that_batch() {
         let fleet = small();
-        let expected = Expected::new(&fleet, &BTreeSet::from([0]), 3);
+        let expected = Expected::new(&fleet, &BTreeSet::from([0]), 3, &BTreeSet::new());
         let ticks: Vec<u64> = expected.readings(0).map(|reading| reading.tick).collect();
         assert_eq!(ticks, (0..10).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn what_was_not_acknowledged_may_be_there() {
+        let fleet = small();
+        let unacknowledged = BTreeSet::from([1]);
+        let mut expected = Expected::new(&fleet, &BTreeSet::from([0]), 3, &unacknowledged);
+        // Places 10 to 19 of three sensors in turn.
+        let unsure: Vec<u64> = expected
+            .candidates(0)
+            .filter_map(|(reading, must)| (!must).then_some(reading.tick))
+            .collect();
+        assert_eq!((unsure, expected.unsure(0)), (vec![4, 5, 6], 3));
+        let ticks = |expected: &Expected<'_>| -> Vec<u64> {
+            expected.readings(0).map(|reading| reading.tick).collect()
+        };
+        assert_eq!(ticks(&expected), [0, 1, 2, 3, 7, 8, 9]);
+        expected.settle(0, &[Reading { sensor: 0, tick: 5 }]);
+        assert_eq!(ticks(&expected), [0, 1, 2, 3, 5, 7, 8, 9]);
+        assert_eq!(
+            expected
+                .hours(0)
+                .values()
+                .map(|hour| hour.count)
+                .sum::<u64>(),
+            8
+        );
+    }
+
+    #[test]
+    fn a_copy_that_was_not_acknowledged_takes_nothing_away() {
+        let fleet = Fleet {
+            duplicates: 1.0,
+            ..small()
+        };
+        // Every batch is sent again, eight batches later.
+        let unacknowledged = (0..8).collect();
+        let all = BTreeSet::from([0, 1, 2]);
+        let expected = Expected::new(&fleet, &all, u64::MAX, &unacknowledged);
+        for sensor in all {
+            assert_eq!(expected.unsure(sensor), 0);
+            assert_eq!(expected.readings(sensor).count(), 1000);
+        }
     }
 }

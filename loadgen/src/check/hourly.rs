@@ -45,10 +45,7 @@ pub(super) async fn compare(
     outcome: &mut Outcome,
 ) -> Result<(), CheckError> {
     let id = expected.fleet.sensor_id(sensor);
-    let (from, to) = expected.range();
-    let (from, to) = (rfc3339(from), rfc3339(to));
-    let path = format!("/v1/sensors/{id}/hourly?from={from}&to={to}");
-    let page = complete(pages, &path).await?;
+    let page = complete(pages, &path(expected, sensor)).await?;
     outcome.sensors_hourly += 1;
     if page.complete == Some(false) {
         let waited = pages.patience.as_secs();
@@ -89,6 +86,23 @@ pub(super) async fn compare(
         outcome.differ(Some(&id), Some(rfc3339(start)), what);
     }
     Ok(())
+}
+
+/// Waits as long as `patience` until the hours of a sensor are complete: then its
+/// readings are, too.
+pub(super) async fn until_complete(
+    pages: &mut Pages,
+    expected: &Expected<'_>,
+    sensor: u32,
+) -> Result<(), CheckError> {
+    complete(pages, &path(expected, sensor)).await.map(drop)
+}
+
+fn path(expected: &Expected<'_>, sensor: u32) -> String {
+    let id = expected.fleet.sensor_id(sensor);
+    let (from, to) = expected.range(sensor);
+    let (from, to) = (rfc3339(from), rfc3339(to));
+    format!("/v1/sensors/{id}/hourly?from={from}&to={to}")
 }
 
 async fn complete(pages: &mut Pages, path: &str) -> Result<HourlyPage, CheckError> {

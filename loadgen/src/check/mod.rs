@@ -3,7 +3,13 @@
 //! What was sent is computed again from the workload, never remembered. Counts,
 //! smallest and largest values, instants and values must be the same exactly;
 //! sums within 1e-12 of the sum of magnitudes, the bound the service promises.
+//!
+//! What was acknowledged must be there. What was sent and not acknowledged may be,
+//! so the readings of a sensor with such are compared before its hours, and these
+//! are compared with what was found.
 
+mod arrivals;
+mod bits;
 mod expected;
 mod hourly;
 mod ledger;
@@ -11,10 +17,11 @@ mod raw;
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub use arrivals::{Arrivals, DatagramCounts};
 pub use expected::Expected;
 pub use ledger::Ledger;
 
@@ -67,7 +74,7 @@ impl Sample {
 /// Something that is not as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The sensor; absent where the ledger does not balance.
+    /// The sensor; absent where the server's counts are at odds.
     pub sensor: Option<String>,
     /// The hour or instant, where it is one.
     pub at: Option<String>,
@@ -86,6 +93,13 @@ pub struct Outcome {
     pub sensors_raw: u64,
     /// Readings compared.
     pub readings: u64,
+    /// Readings of these sensors that were sent and not acknowledged.
+    pub unacknowledged: u64,
+    /// Those of them that are there all the same.
+    pub unacknowledged_found: u64,
+    /// What became of datagrams, where a run sent some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// The ledger, where the page of metrics could be read.
     pub ledger: Option<Ledger>,
     /// Differences in all.
@@ -95,6 +109,30 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Adds what was found about another sensor.
+    fn absorb(&mut self, other: Self) {
+        self.sensors_hourly += other.sensors_hourly;
+        self.hours += other.hours;
+        self.sensors_raw += other.sensors_raw;
+        self.readings += other.readings;
+        self.unacknowledged += other.unacknowledged;
+        self.unacknowledged_found += other.unacknowledged_found;
+        self.differences += other.differences;
+        let room = DIFFERENCES_SHOWN.saturating_sub(self.differences_shown.len());
+        self.differences_shown
+            .extend(other.differences_shown.into_iter().take(room));
+    }
+
+    /// Adds what became of datagrams. That some are lost is no difference; that none
+    /// arrived is.
+    pub fn arrived(&mut self, arrivals: Arrivals) {
+        if arrivals.datagrams_received == 0 {
+            let what = "no datagram arrived; is that where the server takes them?";
+            self.differ(None, None, what.to_owned());
+        }
+        self.arrivals = Some(arrivals);
+    }
+
     fn differ(&mut self, sensor: Option<&str>, at: Option<String>, what: String) {
         self.differences += 1;
         if self.differences_shown.len() < DIFFERENCES_SHOWN {
@@ -116,6 +154,8 @@ pub struct Scope {
     pub raw: Sample,
     /// Batches of the plan that were posted; absent: all.
     pub batches: Option<u64>,
+    /// Numbers of those of them, from 0, that were not acknowledged whole.
+    pub unacknowledged: BTreeSet<u64>,
     /// How long an answer may say that it is not complete and the ledger may be
     /// out of balance, as both may while the server works off a backlog.
     pub patience: Duration,
@@ -138,19 +178,48 @@ pub async fn check(target: &Target, fleet: &Fleet, scope: &Scope) -> Result<Outc
     let raw = scope.raw.of(fleet.sensors);
     let sampled: BTreeSet<u32> = hourly.union(&raw).copied().collect();
     let batches = scope.batches.unwrap_or(u64::MAX);
-    let expected = Expected::new(fleet, &sampled, batches);
+    let mut expected = Expected::new(fleet, &sampled, batches, &scope.unacknowledged);
     let mut pages = Pages {
         connection: Connection::new(target),
         patience: scope.patience,
     };
+    let begun = Instant::now();
     let mut outcome = Outcome::default();
-    for sensor in hourly {
-        hourly::compare(&mut pages, &expected, sensor, &mut outcome).await?;
-    }
-    for sensor in raw {
-        raw::compare(&mut pages, &expected, sensor, &mut outcome).await?;
+    for sensor in sampled {
+        if expected.unsure(sensor) == 0 {
+            if hourly.contains(&sensor) {
+                hourly::compare(&mut pages, &expected, sensor, &mut outcome).await?;
+            }
+            if raw.contains(&sensor) {
+                raw::compare(&mut pages, &mut expected, sensor, &mut outcome).await?;
+            }
+            continue;
+        }
+        loop {
+            let found = unsure(&mut pages, &mut expected, sensor).await?;
+            if found.differences == 0 || begun.elapsed() >= scope.patience {
+                outcome.absorb(found);
+                break;
+            }
+            // Another process: there is no event to wait for.
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
     ledger::compare(&mut pages, &mut outcome).await?;
+    Ok(outcome)
+}
+
+/// Compares a sensor of which not everything must be there. A difference may be a
+/// batch that comes in late, between two answers.
+async fn unsure(
+    pages: &mut Pages,
+    expected: &mut Expected<'_>,
+    sensor: u32,
+) -> Result<Outcome, CheckError> {
+    let mut outcome = Outcome::default();
+    hourly::until_complete(pages, expected, sensor).await?;
+    raw::compare(pages, expected, sensor, &mut outcome).await?;
+    hourly::compare(pages, expected, sensor, &mut outcome).await?;
     Ok(outcome)
 }
 
@@ -177,7 +246,7 @@ impl Pages {
         if answer.status.as_u16() == 200 {
             return Ok(answer);
         }
-        let body = crate::post::excerpt(&answer.body);
+        let body = crate::tally::excerpt(&answer.body);
         Err(failed(format!("answered {}: {body}", answer.status)))
     }
 }

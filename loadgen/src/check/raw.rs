@@ -1,4 +1,4 @@
-//! Compares every reading of a sensor.
+//! Compares every reading of a sensor, and finds which are there of those that may be.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -24,15 +24,17 @@ struct Line {
 
 pub(super) async fn compare(
     pages: &mut Pages,
-    expected: &Expected<'_>,
+    expected: &mut Expected<'_>,
     sensor: u32,
     outcome: &mut Outcome,
 ) -> Result<(), CheckError> {
     let fleet = expected.fleet;
     let id = fleet.sensor_id(sensor);
-    let mut wanted = expected.readings(sensor).peekable();
-    let (mut from, to) = expected.range();
+    let mut found = Vec::new();
+    let mut wanted = expected.candidates(sensor).peekable();
+    let (mut from, to) = expected.range(sensor);
     outcome.sensors_raw += 1;
+    outcome.unacknowledged += expected.unsure(sensor);
     while from < to {
         let end = to.min(from + HOURS_PER_PAGE * MICROS_PER_HOUR);
         let path = format!(
@@ -46,6 +48,7 @@ pub(super) async fn compare(
             fleet,
             id: &id,
             last: i64::MIN,
+            found: &mut found,
             outcome: &mut *outcome,
         };
         for line in lines {
@@ -58,6 +61,9 @@ pub(super) async fn compare(
         compared.missing_before(end, &mut wanted);
         from = end;
     }
+    drop(wanted);
+    outcome.unacknowledged_found += found.len() as u64;
+    expected.settle(sensor, &found);
     Ok(())
 }
 
@@ -65,6 +71,8 @@ struct Compared<'a> {
     fleet: &'a Fleet,
     id: &'a str,
     last: i64,
+    /// What is there of what may be.
+    found: &'a mut Vec<Reading>,
     outcome: &'a mut Outcome,
 }
 
@@ -73,10 +81,16 @@ impl Compared<'_> {
         self.outcome.differ(Some(self.id), Some(rfc3339(at)), what);
     }
 
-    fn missing_before(&mut self, at: i64, wanted: &mut Peekable<impl Iterator<Item = Reading>>) {
+    fn missing_before(
+        &mut self,
+        at: i64,
+        wanted: &mut Peekable<impl Iterator<Item = (Reading, bool)>>,
+    ) {
         let fleet = self.fleet;
-        while let Some(reading) = wanted.next_if(|reading| fleet.at(reading.tick) < at) {
-            self.differ(fleet.at(reading.tick), "the reading is missing".to_owned());
+        while let Some((reading, must)) = wanted.next_if(|next| fleet.instant(next.0) < at) {
+            if must {
+                self.differ(fleet.instant(reading), "the reading is missing".to_owned());
+            }
         }
     }
 
@@ -84,7 +98,7 @@ impl Compared<'_> {
         &mut self,
         line: &Line,
         asked: std::ops::Range<i64>,
-        wanted: &mut Peekable<impl Iterator<Item = Reading>>,
+        wanted: &mut Peekable<impl Iterator<Item = (Reading, bool)>>,
     ) {
         let at = line.ts.as_microsecond();
         self.outcome.readings += 1;
@@ -108,8 +122,13 @@ impl Compared<'_> {
         self.last = at;
         self.missing_before(at, wanted);
         let fleet = self.fleet;
-        match wanted.next_if(|reading| fleet.at(reading.tick) == at) {
-            Some(reading) => self.values(reading, at, &line.measures),
+        match wanted.next_if(|next| fleet.instant(next.0) == at) {
+            Some((reading, must)) => {
+                if !must {
+                    self.found.push(reading);
+                }
+                self.values(reading, at, &line.measures);
+            }
             None => self.differ(at, "expected no such reading".to_owned()),
         }
     }

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use flate2::read::GzDecoder;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
@@ -48,6 +50,8 @@ pub(crate) struct Stub {
     conflict: usize,
     /// Requests that are still answered with a 503.
     busy: usize,
+    /// Every so many requests are refused; half of these are taken all the same.
+    refuse_every: Option<usize>,
     /// Requests seen.
     pub(crate) requests: usize,
 }
@@ -67,6 +71,14 @@ impl Stub {
     pub(crate) fn busy(busy: usize) -> Self {
         Self {
             busy,
+            ..Self::default()
+        }
+    }
+
+    /// That refuses one of so many requests, and takes half of these all the same.
+    pub(crate) fn refusing(every: usize) -> Self {
+        Self {
+            refuse_every: Some(every),
             ..Self::default()
         }
     }
@@ -133,27 +145,56 @@ pub(crate) async fn serve_on(listener: TcpListener, shared: Shared) {
     axum::serve(listener, router).await.unwrap();
 }
 
-async fn ingest(State(stub): State<Shared>, headers: HeaderMap, body: String) -> Response {
+async fn ingest(State(stub): State<Shared>, headers: HeaderMap, body: Bytes) -> Response {
     let mut stub = stub.lock().unwrap();
     stub.requests += 1;
     if stub.busy > 0 {
         stub.busy -= 1;
         return (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "0")]).into_response();
     }
+    let body = match headers.get("content-encoding") {
+        Some(coding) => {
+            assert_eq!(coding, "gzip");
+            std::io::read_to_string(GzDecoder::new(&*body)).unwrap()
+        }
+        None => String::from_utf8(body.into()).unwrap(),
+    };
+    let object = |line: &str| serde_json::from_str(line).unwrap();
     let mut items: Vec<Map<String, Value>> = match headers["content-type"].to_str().unwrap() {
         "application/json" => serde_json::from_str(&body).unwrap(),
-        _ => body
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect(),
+        "application/x-ndjson" => body.lines().map(object).collect(),
+        _ => body.lines().map(item_of_line).collect(),
     };
     let rejected = usize::from(stub.fault == Fault::Rejecting);
     items.truncate(items.len() - rejected);
+    let number = stub.requests;
+    let refused = stub.refuse_every.is_some_and(|every| number % every == 0);
+    if refused && number.is_multiple_of(2) {
+        return StatusCode::BAD_REQUEST.into_response();
+    }
     stub.rejected += rejected;
     stub.items += items.len();
     items.iter().for_each(|item| stub.take(item));
+    if refused {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
     let answer = json!({ "accepted": items.len(), "rejected": rejected, "errors": [] });
     (StatusCode::ACCEPTED, answer.to_string()).into_response()
+}
+
+/// `readings,sensor_id=S1 temp=1.5 NANOSECONDS`, as it would be in JSON.
+fn item_of_line(line: &str) -> Map<String, Value> {
+    let [tags, fields, at] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+    let at: i64 = at.parse().unwrap();
+    let id = tags.strip_prefix("readings,sensor_id=").unwrap();
+    let mut item = Map::new();
+    item.insert("sensorId".to_owned(), json!(id));
+    item.insert("ts".to_owned(), json!(rfc3339(at / 1000)));
+    for field in fields.split(',') {
+        let (name, value) = field.split_once('=').unwrap();
+        item.insert(name.to_owned(), json!(value.parse::<f64>().unwrap()));
+    }
+    item
 }
 
 async fn hourly(

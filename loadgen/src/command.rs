@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::args::{CheckArgs, Cli, Command, RunArgs, SampleArgs};
 use crate::check::{Scope, check};
+use crate::compare::compare;
 use crate::http::Target;
 use crate::report::Report;
 use crate::run::run;
@@ -20,6 +21,7 @@ pub async fn execute(cli: Cli) -> Result<bool, Box<dyn Error>> {
     match cli.command {
         Command::Run(args) => Box::pin(run_command(args)).await,
         Command::Check(args) => Box::pin(check_command(args)).await,
+        Command::Compare(args) => Ok(Box::pin(compare(args)).await?),
     }
 }
 

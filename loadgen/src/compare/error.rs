@@ -77,8 +77,7 @@ impl CompareError {
     }
 
     /// For `map_err` on a request to a server.
-    #[must_use = "it makes the error"]
-    pub fn http(server: &'static str) -> impl FnOnce(HttpError) -> Self {
+    pub(super) fn http(server: &'static str) -> impl FnOnce(HttpError) -> Self {
         move |source| Self::Http { server, source }
     }
 }

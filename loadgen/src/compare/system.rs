@@ -113,17 +113,15 @@ impl System {
             Self::HourglassEmbedded => {
                 "line protocol; stopped, started again and stopped, then its data directory"
             }
-            Self::HourglassMongodb => {
-                "line protocol; stopped; fsync of mongod, its collStats of all collections"
-            }
-            Self::OneDoc => "insert_many, unordered, index {sensorId: 1, ts: 1}; fsync, collStats",
+            Self::HourglassMongodb => "line protocol; stopped; fsync of mongod, its dbStats",
+            Self::OneDoc => "insert_many, unordered, index {sensorId: 1, ts: 1}; fsync, dbStats",
             Self::NativeGrouped => {
                 "insert_many, unordered, sorted by sensor within 600 ticks; metaField sensorId, \
-                 granularity seconds, index {sensorId: 1, ts: 1}; fsync, collStats"
+                 granularity seconds, index {sensorId: 1, ts: 1}; fsync, dbStats"
             }
             Self::NativeArrival => {
                 "insert_many, unordered, in the order of time; metaField sensorId, granularity \
-                 seconds, index {sensorId: 1, ts: 1}; fsync, collStats"
+                 seconds, index {sensorId: 1, ts: 1}; fsync, dbStats"
             }
             Self::Influxdb => {
                 "line protocol; started again with cold durations of 1 s, so that it writes \

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 
 use crate::check::Sample;
+use crate::compare::CompareArgs;
 use crate::workload::BodyFormat;
 
 const EXAMPLES: &str = "\
@@ -45,6 +46,8 @@ pub enum Command {
     /// Compare what the server answers with what a run of the same workload sent
     #[command(after_help = EXAMPLES)]
     Check(CheckArgs),
+    /// Write the same readings into hourglass and other systems and compare them
+    Compare(CompareArgs),
 }
 
 /// Flags of `loadgen run`.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::args::{CheckArgs, Cli, Command, RunArgs, SampleArgs};
 use crate::check::{Arrivals, CheckError, DatagramCounts, Outcome, Sample, Scope, check};
+use crate::compare::compare;
 use crate::fleet::Fleet;
 use crate::http::Target;
 use crate::plan::Plan;
@@ -40,6 +41,7 @@ pub async fn execute(cli: Cli) -> Result<bool, Box<dyn Error>> {
     match cli.command {
         Command::Run(args) => Box::pin(run_command(args)).await,
         Command::Check(args) => Box::pin(check_command(args)).await,
+        Command::Compare(args) => Ok(Box::pin(compare(args)).await?),
     }
 }
 

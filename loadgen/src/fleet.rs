@@ -68,6 +68,8 @@ pub enum Purpose {
     Copy,
     /// How far a sensor's clock is off.
     Skew,
+    /// The digit behind the tenths.
+    Digit,
 }
 
 impl Fleet {
@@ -139,6 +141,14 @@ impl Fleet {
     #[must_use]
     pub fn value(&self, reading: Reading, measure: usize) -> f64 {
         self.tenths(reading, measure) as f64 / 10.0
+    }
+
+    /// A random digit, 0 to 9, of one value: what a finer sensor shows behind
+    /// the tenths.
+    #[must_use]
+    pub fn digit(&self, reading: Reading, measure: usize) -> i64 {
+        let stream = (u64::from(reading.sensor) << 9) | measure as u64;
+        self.below(10, Purpose::Digit, stream, reading.tick)
     }
 
     /// Decides with a probability, from the seed alone.

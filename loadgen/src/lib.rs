@@ -7,12 +7,14 @@
 //! ([`open_loop`]) or as datagrams ([`udp`]); answers are counted in a [`tally`],
 //! which [`progress`] tells of meanwhile. [`check`] computes the plan again and
 //! compares it with the answers, and the ledger on `/metrics` through
-//! [`exposition`]. [`command`] is all of it as the command line asks for it.
+//! [`exposition`]. [`compare`] holds hourglass to other systems with the same
+//! readings. [`command`] is all of it as the command line asks for it.
 
 pub mod args;
 pub mod body_format;
 pub mod check;
 pub mod command;
+pub mod compare;
 pub mod cpu;
 pub mod datagram;
 mod deliver;

@@ -209,3 +209,43 @@ pub struct WorkloadArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds_max: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parses(command: &str) {
+        let words = command.split_whitespace();
+        let given = words.map(|word| if word.contains("$!") { "1" } else { word });
+        if let Err(error) = Cli::try_parse_from(given) {
+            panic!("{command}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_command_that_is_shown_is_one() {
+        let readme = include_str!("../README.md").replace("\\\n", " ");
+        let start = "cargo run --release -p loadgen -- ";
+        let shown = readme
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix(start));
+        let mut commands: Vec<String> = shown
+            .map(|flags| {
+                format!(
+                    "loadgen {}",
+                    flags.replace("\"$(pgrep -x hourglass)\"", "1")
+                )
+            })
+            .collect();
+        let examples = EXAMPLES.lines().map(str::trim);
+        commands.extend(
+            examples
+                .filter(|line| line.starts_with("loadgen "))
+                .map(str::to_owned),
+        );
+        assert!(commands.len() >= 8, "{commands:?}");
+        for command in commands {
+            parses(&command);
+        }
+    }
+}

@@ -105,7 +105,8 @@ async fn check_run(
     let scope = scope(fleet, sample, Some(ran.batches), unacknowledged);
     let mut outcome = check(target, fleet, &scope).await?;
     if let Some(arrivals) = arrived {
-        outcome.arrived(arrivals);
+        let all_sensors = outcome.sensors_raw == u64::from(fleet.sensors);
+        outcome.arrived(arrivals, ran.readings_copied, all_sensors);
     }
     Ok(outcome)
 }

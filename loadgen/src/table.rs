@@ -108,13 +108,15 @@ impl Report {
                 None => writeln!(f, "{name} nothing was acknowledged")?,
             }
         }
-        if let Some(overdue) = &self.overdue {
-            writeln!(
+        match &self.overdue {
+            None => {}
+            Some(overdue) if overdue.batches == 0 => writeln!(f, "overdue      none at the end")?,
+            Some(overdue) => writeln!(
                 f,
                 "overdue      {} batches with {} readings were due and not begun at the end, the \
                  first for {:.0} ms",
                 overdue.batches, overdue.readings, overdue.longest_wait_ms
-            )?;
+            )?,
         }
         write!(f, "answers     ")?;
         for (status, count) in &self.statuses {

@@ -123,12 +123,21 @@ impl Outcome {
             .extend(other.differences_shown.into_iter().take(room));
     }
 
-    /// Adds what became of datagrams. That some are lost is no difference; that none
-    /// arrived is.
-    pub fn arrived(&mut self, arrivals: Arrivals) {
+    /// Adds what became of datagrams, of whose readings so many were copies. That
+    /// some are lost is no difference; that none arrived is, and that fewer readings
+    /// are there than were accepted, where all sensors were looked at.
+    pub fn arrived(&mut self, arrivals: Arrivals, copies: u64, all_sensors: bool) {
         if arrivals.datagrams_received == 0 {
             let what = "no datagram arrived; is that where the server takes them?";
             self.differ(None, None, what.to_owned());
+        }
+        let (accepted, there) = (arrivals.readings_accepted, self.readings);
+        if all_sensors && there + copies < accepted {
+            let what = format!(
+                "{accepted} readings accepted, {copies} copies sent, but only {there} are there; \
+                 did others send meanwhile?"
+            );
+            self.differ(None, None, what);
         }
         self.arrivals = Some(arrivals);
     }
@@ -261,5 +270,28 @@ mod tests {
         assert_eq!(Sample::Some(9).of(2), BTreeSet::from([0, 1]));
         assert_eq!(Sample::Some(0).of(2), BTreeSet::new());
         assert_eq!(Sample::All.of(3).len(), 3);
+    }
+
+    #[test]
+    fn what_was_accepted_must_be_there_and_something_must_arrive() {
+        let arrivals = |datagrams_received, readings_accepted| Arrivals {
+            datagrams_received,
+            datagrams_decoded: datagrams_received,
+            datagrams_dropped: std::collections::BTreeMap::new(),
+            readings_accepted,
+            at_rest: true,
+        };
+        let differences = |arrivals, copies, all_sensors| {
+            let mut outcome = Outcome {
+                readings: 90,
+                ..Outcome::default()
+            };
+            outcome.arrived(arrivals, copies, all_sensors);
+            outcome.differences
+        };
+        assert_eq!(differences(arrivals(10, 100), 10, true), 0);
+        assert_eq!(differences(arrivals(10, 100), 9, true), 1);
+        assert_eq!(differences(arrivals(10, 100), 9, false), 0);
+        assert_eq!(differences(arrivals(0, 0), 0, true), 1);
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::args::{CheckArgs, Cli, Command, RunArgs, SampleArgs};
 use crate::check::{Scope, check};
-use crate::compare::compare;
+use crate::compare::{compare, serve_echo};
 use crate::http::Target;
 use crate::report::Report;
 use crate::run::run;
@@ -22,6 +22,7 @@ pub async fn execute(cli: Cli) -> Result<bool, Box<dyn Error>> {
         Command::Run(args) => Box::pin(run_command(args)).await,
         Command::Check(args) => Box::pin(check_command(args)).await,
         Command::Compare(args) => Ok(Box::pin(compare(args)).await?),
+        Command::EchoServer(args) => Ok(serve_echo(args).await.map(|()| true)?),
     }
 }
 

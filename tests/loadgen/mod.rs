@@ -2,6 +2,8 @@
 //! readings and batches sent twice ends well, and its check finds everything,
 //! after a restart too.
 
+mod compare;
+
 use clap::Parser as _;
 use loadgen::args::Cli;
 use loadgen::command::execute;

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 
 use crate::check::Sample;
-use crate::compare::CompareArgs;
+use crate::compare::{CompareArgs, EchoArgs};
 use crate::workload::BodyFormat;
 
 const EXAMPLES: &str = "\
@@ -48,6 +48,9 @@ pub enum Command {
     Check(CheckArgs),
     /// Write the same readings into hourglass and other systems and compare them
     Compare(CompareArgs),
+    /// Read requests and answer them: what a comparison holds single requests to
+    #[command(hide = true)]
+    EchoServer(EchoArgs),
 }
 
 /// Flags of `loadgen run`.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::args::{CheckArgs, Cli, Command, RunArgs, SampleArgs};
 use crate::check::{Arrivals, CheckError, DatagramCounts, Outcome, Sample, Scope, check};
-use crate::compare::compare;
+use crate::compare::{compare, serve_echo};
 use crate::fleet::Fleet;
 use crate::http::Target;
 use crate::plan::Plan;
@@ -42,6 +42,7 @@ pub async fn execute(cli: Cli) -> Result<bool, Box<dyn Error>> {
         Command::Run(args) => Box::pin(run_command(args)).await,
         Command::Check(args) => Box::pin(check_command(args)).await,
         Command::Compare(args) => Ok(Box::pin(compare(args)).await?),
+        Command::EchoServer(args) => Ok(serve_echo(args).await.map(|()| true)?),
     }
 }
 

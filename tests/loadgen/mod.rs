@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+mod compare;
+
 use clap::Parser as _;
 use loadgen::args::Cli;
 use loadgen::command::execute;

@@ -338,7 +338,8 @@ fn log_end(log: &Path) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-fn mongod_binary() -> PathBuf {
+/// The server's program, fetched where there is none.
+pub(crate) fn mongod_binary() -> PathBuf {
     let on_path = std::env::var_os("PATH").and_then(|path| {
         std::env::split_paths(&path)
             .map(|folder| folder.join("mongod"))

@@ -22,12 +22,15 @@ pub enum Part {
     Writes(WritesArgs),
     /// How fast they answer questions about a month
     Queries(QueriesArgs),
+    /// One reading a request: latency beside the disk's sync and a bare HTTP server
+    Single(SingleArgs),
 }
 
 /// Flags of all parts.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
-    /// Systems, separated by commas [default: all but native-arrival in queries]
+    /// Systems, separated by commas [default: all in writes, all but native-arrival
+    /// in queries, the two with hourglass in single]
     #[arg(long, value_delimiter = ',')]
     pub systems: Vec<System>,
     /// Rounds; every system has its turn in each, in a new folder
@@ -42,12 +45,6 @@ pub struct CommonArgs {
     /// mongod without hourglass acknowledges with w: majority instead of w: 1
     #[arg(long)]
     pub majority: bool,
-    /// Readings in a batch
-    #[arg(long, default_value_t = 5000)]
-    pub batch: usize,
-    /// Connections that write at the same time
-    #[arg(long, default_value_t = 2)]
-    pub connections: usize,
     /// Measures of each reading
     #[arg(long, default_value_t = 1)]
     pub measures: u32,
@@ -65,12 +62,26 @@ pub struct CommonArgs {
     pub report: Option<PathBuf>,
 }
 
+/// How readings are sent in batches.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct BatchArgs {
+    /// Readings in a batch
+    #[arg(long, default_value_t = 5000)]
+    pub batch: usize,
+    /// Connections that write at the same time
+    #[arg(long, default_value_t = 2)]
+    pub connections: usize,
+}
+
 /// Flags of `loadgen compare writes`.
 #[derive(Debug, Args)]
 pub struct WritesArgs {
     /// Flags of all parts.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// How readings are sent.
+    #[command(flatten)]
+    pub batches: BatchArgs,
     /// Sensors
     #[arg(long, default_value_t = 1000)]
     pub sensors: u32,
@@ -88,6 +99,9 @@ pub struct QueriesArgs {
     /// Flags of all parts.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// How readings are sent.
+    #[command(flatten)]
+    pub batches: BatchArgs,
     /// Sensors
     #[arg(long, default_value_t = 200)]
     pub sensors: u32,
@@ -103,4 +117,29 @@ pub struct QueriesArgs {
     /// Seconds for the questions to one system in one round
     #[arg(long, default_value_t = 20)]
     pub query_seconds: u64,
+}
+
+/// Flags of `loadgen compare single`.
+#[derive(Debug, Args)]
+pub struct SingleArgs {
+    /// Flags of all parts.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Connections that write at the same time
+    #[arg(long, default_value_t = 64)]
+    pub connections: usize,
+    /// Sensors
+    #[arg(long, default_value_t = 1000)]
+    pub sensors: u32,
+    /// Readings in all
+    #[arg(long, default_value_t = 50_000)]
+    pub readings: u64,
+}
+
+/// Flags of `loadgen echo-server`.
+#[derive(Debug, Args)]
+pub struct EchoArgs {
+    /// Port of the loopback
+    #[arg(long)]
+    pub port: u16,
 }

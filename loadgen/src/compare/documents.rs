@@ -203,7 +203,7 @@ impl Peer for Documents {
 
     async fn answer(&mut self, question: &Question) -> Result<Vec<Row>, CompareError> {
         let documents = self.documents(question).await?;
-        documents.iter().map(|document| row(document)).collect()
+        documents.iter().map(row).collect()
     }
 
     async fn stop(&mut self) -> Result<(), CompareError> {

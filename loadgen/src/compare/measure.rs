@@ -124,7 +124,7 @@ pub(super) async fn queries(
             difference,
         });
         let mut ways = vec![(false, "")];
-        if peer.keeps_answers() && kind != Kind::Raw {
+        if peer.keeps_answers() && matches!(kind, Kind::Hourly | Kind::HourlyMany) {
             ways.push((true, "_cached"));
         }
         for (cached, suffix) in ways {

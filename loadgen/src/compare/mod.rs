@@ -8,6 +8,7 @@
 mod args;
 mod disk;
 mod documents;
+mod echo;
 mod error;
 mod form;
 mod hourglass;
@@ -16,19 +17,24 @@ mod load;
 mod measure;
 mod mongod;
 mod peer;
+mod plan;
 mod programs;
 mod question;
 mod report;
 mod run;
 mod server;
+mod single;
 mod statistics;
 mod system;
 mod table;
 mod victoria;
 mod write;
 
-pub use args::{CommonArgs, CompareArgs, Part, QueriesArgs, WritesArgs};
+pub use args::{
+    BatchArgs, CommonArgs, CompareArgs, EchoArgs, Part, QueriesArgs, SingleArgs, WritesArgs,
+};
 pub use disk::{allocated, append_and_sync};
+pub use echo::serve_echo;
 pub use error::CompareError;
 pub use load::GROUP_TICKS;
 pub use programs::Programs;

@@ -57,7 +57,7 @@ pub(super) trait Peer {
     /// The answer to a question, in no order.
     async fn answer(&mut self, question: &Question) -> Result<Vec<Row>, CompareError>;
 
-    /// Whether it keeps answers, which [`Peer::ask`] can use or not.
+    /// Whether it keeps answers about hours, which [`Peer::ask`] can use or not.
     fn keeps_answers(&self) -> bool {
         false
     }

@@ -124,7 +124,11 @@ impl Question {
     /// The right answer, from what was written.
     pub(super) fn answer(&self, load: &Load) -> Vec<Row> {
         let fleet = &load.fleet;
-        let tick = |at: i64| (at - fleet.start).max(0).div_ceil_euclid(fleet.interval);
+        // The first tick at or after an instant.
+        let tick = |at: i64| {
+            let behind = (at - fleet.start).max(0);
+            u64::try_from((behind + fleet.interval - 1) / fleet.interval).unwrap_or(0)
+        };
         let mut rows = Vec::new();
         for sensor in &self.sensors {
             // The last tick may have readings of the first sensors only.
@@ -143,7 +147,7 @@ impl Question {
                     count: None,
                     value: load.value(reading, 0),
                 })),
-                Kind::Latest => rows.extend(readings.last().map(|reading| Row {
+                Kind::Latest => rows.extend(readings.rev().take(1).map(|reading| Row {
                     sensor: id.clone(),
                     at: None,
                     count: None,
@@ -168,17 +172,6 @@ impl Question {
         }
         sort(&mut rows);
         rows
-    }
-}
-
-/// Whole intervals that begin in a time, the last one begun included.
-trait DivCeil {
-    fn div_ceil_euclid(self, interval: i64) -> u64;
-}
-
-impl DivCeil for i64 {
-    fn div_ceil_euclid(self, interval: i64) -> u64 {
-        u64::try_from((self + interval - 1).div_euclid(interval)).unwrap_or(0)
     }
 }
 

@@ -6,9 +6,7 @@ use super::rows::{Rows, row_number};
 use super::{Computed, Elements};
 use crate::model::MeasureName;
 
-/// The elements of one hour with an index of its instants.
-///
-/// In order of arrival.
+/// The elements of one hour, in order of arrival, with an index of its instants.
 #[derive(Debug, Clone, Default)]
 pub struct Merge {
     elements: Elements,
@@ -67,10 +65,9 @@ impl Merge {
         offset: u32,
         values: impl IntoIterator<Item = (&'m MeasureName, f64)>,
     ) -> MergeOutcome {
-        let Some(first) = self.rows.find(offset, self.elements.offsets()) else {
+        let Some(first) = self.rows.find_or_note(offset, self.elements.offsets()) else {
             let row = self.elements.len();
             self.elements.push(offset, values);
-            self.rows.note(self.elements.offsets());
             let new = self.elements.value_count() - self.elements.values_before(row);
             return (
                 MergeCounts {

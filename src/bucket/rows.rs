@@ -1,5 +1,7 @@
 //! Where the first element of each instant stands.
 
+use std::collections::hash_map::Entry;
+
 use ahash::HashMap;
 
 /// The farthest from its end that a place is made in the sorted list: moving so
@@ -24,47 +26,40 @@ pub(super) enum Rows {
 }
 
 impl Rows {
-    /// The first row of the instant `offset`; `offsets` are those of all rows.
-    pub(super) fn find(&self, offset: u32, offsets: &[u32]) -> Option<u32> {
+    /// The first row of the instant `offset`, if there is one; else the next row is
+    /// noted as that. `offsets` are those of all rows so far.
+    pub(super) fn find_or_note(&mut self, offset: u32, offsets: &[u32]) -> Option<u32> {
+        let next = row_number(offsets.len());
         match self {
-            Self::InOrder => {
-                if offsets.last().is_none_or(|last| *last < offset) {
-                    return None;
+            Self::InOrder if offsets.last().is_none_or(|last| *last < offset) => {}
+            Self::InOrder => match offsets.binary_search(&offset) {
+                Ok(row) => return Some(row_number(row)),
+                Err(_) => {
+                    self.stop_searching_offsets(offsets);
+                    return self.find_or_note(offset, offsets);
                 }
-                offsets.binary_search(&offset).ok().map(row_number)
-            }
-            Self::Sorted(rows) => {
-                let row = *rows.get(place_of(offset, rows, offsets))?;
-                (offsets[row as usize] == offset).then_some(row)
-            }
-            Self::Hashed(rows) => rows.get(&offset).copied(),
-        }
-    }
-
-    /// Notes the last of `offsets` as the first element of its instant.
-    pub(super) fn note(&mut self, offsets: &[u32]) {
-        let row = offsets.len() - 1;
-        let offset = offsets[row];
-        if matches!(self, Self::InOrder) && row > 0 && offsets[row - 1] >= offset {
-            self.stop_searching_offsets(&offsets[..row]);
-        }
-        match self {
-            Self::InOrder => {}
+            },
             Self::Sorted(rows) => {
                 let place = place_of(offset, rows, offsets);
+                let found = rows.get(place).copied();
+                if let Some(row) = found.filter(|row| offsets[*row as usize] == offset) {
+                    return Some(row);
+                }
                 if rows.len() - place <= DISPLACED_MAX {
-                    rows.insert(place, row_number(row));
+                    rows.insert(place, next);
                 } else {
                     let known = rows.iter().map(|row| (offsets[*row as usize], *row));
-                    let mut hashed: HashMap<u32, u32> = known.collect();
-                    hashed.insert(offset, row_number(row));
-                    *self = Self::Hashed(hashed);
+                    *self = Self::Hashed(known.chain([(offset, next)]).collect());
                 }
             }
-            Self::Hashed(rows) => {
-                rows.insert(offset, row_number(row));
-            }
+            Self::Hashed(rows) => match rows.entry(offset) {
+                Entry::Occupied(row) => return Some(*row.get()),
+                Entry::Vacant(vacant) => {
+                    vacant.insert(next);
+                }
+            },
         }
+        None
     }
 
     /// From now on rows may come whose offsets are no longer in order, or that
@@ -122,16 +117,15 @@ mod tests {
     fn all_of(arrivals: &[u32]) -> Rows {
         let mut rows = Rows::default();
         for row in 0..arrivals.len() {
-            assert_eq!(rows.find(arrivals[row], &arrivals[..row]), None);
-            rows.note(&arrivals[..=row]);
+            assert_eq!(rows.find_or_note(arrivals[row], &arrivals[..row]), None);
         }
         rows
     }
 
     fn check(arrivals: &[u32]) -> Rows {
-        let rows = all_of(arrivals);
+        let mut rows = all_of(arrivals);
         for (row, offset) in arrivals.iter().enumerate() {
-            assert_eq!(rows.find(*offset, arrivals), Some(row_number(row)));
+            assert_eq!(rows.find_or_note(*offset, arrivals), Some(row_number(row)));
         }
         rows
     }
@@ -151,8 +145,8 @@ mod tests {
         fn every_row_is_found_in_any_order(
             arrivals in Just((0u32..200).collect::<Vec<_>>()).prop_shuffle()
         ) {
-            let rows = check(&arrivals);
-            prop_assert_eq!(rows.find(200, &arrivals), None);
+            let mut rows = check(&arrivals);
+            prop_assert_eq!(rows.find_or_note(200, &arrivals), None);
         }
     }
 }

@@ -161,22 +161,23 @@ impl Fleet {
     /// The body of a request.
     #[must_use]
     pub fn encode(&self, readings: &[Reading]) -> Bytes {
-        let body = Vec::with_capacity(readings.len() * (56 + 20 * self.measures.len()) + 2);
         Bytes::from(match self.format {
-            BodyFormat::Json => self.encode_json(body, readings, b"[", b",", b"]"),
-            BodyFormat::Ndjson => self.encode_json(body, readings, b"", b"\n", b"\n"),
-            BodyFormat::Line => self.encode_lines(body, readings),
+            BodyFormat::Json => self.encode_json(readings, b"[", b",", b"]"),
+            BodyFormat::Ndjson => self.encode_json(readings, b"", b"\n", b"\n"),
+            BodyFormat::Line => self.lines(readings, 1, |reading, measure| {
+                self.tenths(reading, measure)
+            }),
         })
     }
 
     fn encode_json(
         &self,
-        mut body: Vec<u8>,
         readings: &[Reading],
         open: &[u8],
         between: &[u8],
         close: &[u8],
     ) -> Vec<u8> {
+        let mut body = Vec::with_capacity(readings.len() * (56 + 20 * self.measures.len()) + 2);
         let mut written = (i64::MIN, String::new());
         body.extend_from_slice(open);
         for (place, reading) in readings.iter().enumerate() {
@@ -202,16 +203,25 @@ impl Fleet {
     }
 
     /// Lines of one measurement; the tag is one of those that name a sensor, in
-    /// hourglass and for those who read the same lines elsewhere.
-    fn encode_lines(&self, mut body: Vec<u8>, readings: &[Reading]) -> Vec<u8> {
+    /// hourglass and for those who read the same lines elsewhere. Values are whole
+    /// numbers of units, of which the last of so many decimals is one.
+    pub(crate) fn lines(
+        &self,
+        readings: &[Reading],
+        decimals: u32,
+        units: impl Fn(Reading, usize) -> i64,
+    ) -> Vec<u8> {
+        let mut body = Vec::with_capacity(readings.len() * (48 + 20 * self.measures.len()));
+        let (scale, width) = (10_i64.pow(decimals), decimals as usize);
         for reading in readings {
             let (prefix, sensor) = (&self.prefix, reading.sensor);
             write!(body, "readings,sensor_id={prefix}{sensor}")
                 .expect("a vector takes every write");
             for (measure, name) in self.measures.iter().enumerate() {
-                let tenths = self.tenths(*reading, measure);
+                let units = units(*reading, measure);
                 let before = if measure == 0 { ' ' } else { ',' };
-                write!(body, "{before}{name}={}.{}", tenths / 10, tenths % 10)
+                let (whole, rest) = (units / scale, units % scale);
+                write!(body, "{before}{name}={whole}.{rest:0width$}")
                     .expect("a vector takes every write");
             }
             writeln!(body, " {}000", self.instant(*reading)).expect("a vector takes every write");

@@ -43,19 +43,7 @@ pub struct Posting {
     pub tally: SharedTally,
 }
 
-/// What was posted of a round.
-#[derive(Debug)]
-pub struct Posted {
-    /// The batches that were begun: the first so many of the round, every one
-    /// answered or counted as a problem.
-    pub batches: usize,
-    /// The answers.
-    pub tally: Tally,
-    /// The connections, to post the next round with.
-    pub connections: Vec<Connection>,
-}
-
-/// What became of a round, its answers aside.
+/// What became of a round; its answers are in the tally.
 #[derive(Debug)]
 pub struct Round {
     /// The batches that were begun: the first so many of the round.
@@ -68,33 +56,8 @@ pub struct Round {
 }
 
 /// Posts the batches in order, each connection the next one as soon as it is
-/// free, until all are answered or `deadline` has passed. Each batch is tried
+/// free, until all are answered or the deadline has passed. Each batch is tried
 /// again after a 429, a 503 or a connection error until the deadline.
-pub async fn post(
-    connections: Vec<Connection>,
-    path: &'static str,
-    content_type: &'static str,
-    batches: Vec<Encoded>,
-    deadline: Instant,
-) -> Posted {
-    let posting = Posting {
-        route: Route {
-            path,
-            content_type,
-            content_encoding: None,
-        },
-        deadline,
-        tally: SharedTally::default(),
-    };
-    let round = closed_loop(connections, &posting, batches).await;
-    Posted {
-        batches: round.begun,
-        tally: posting.tally.take(),
-        connections: round.connections,
-    }
-}
-
-/// The same with a tally that can be read meanwhile.
 pub async fn closed_loop(
     connections: Vec<Connection>,
     posting: &Posting,

@@ -85,17 +85,17 @@ impl Tally {
         self.retries += other.retries;
         self.connection_errors += other.connection_errors;
         self.problems += other.problems;
-        let room = PROBLEMS_SHOWN.saturating_sub(self.problems_shown.len());
-        self.problems_shown
-            .extend(other.problems_shown.into_iter().take(room));
+        show(
+            &mut self.problems_shown,
+            other.problems_shown,
+            PROBLEMS_SHOWN,
+        );
         self.server = other.server.or(self.server.take());
     }
 
     pub(crate) fn problem(&mut self, text: String) {
         self.problems += 1;
-        if self.problems_shown.len() < PROBLEMS_SHOWN {
-            self.problems_shown.push(text);
-        }
+        show(&mut self.problems_shown, [text], PROBLEMS_SHOWN);
     }
 
     /// Counts a 202: whether all of the batch was accepted. `took` is the try,
@@ -135,10 +135,11 @@ impl Tally {
     }
 }
 
+/// The counts in the answer to a body.
 #[derive(Deserialize)]
-struct Accepted {
-    accepted: u64,
-    rejected: u64,
+pub(crate) struct Accepted {
+    pub(crate) accepted: u64,
+    pub(crate) rejected: u64,
 }
 
 /// A tally that all who post add to, and that can be read meanwhile.
@@ -157,6 +158,12 @@ impl SharedTally {
     pub fn take(&self) -> Tally {
         self.with(std::mem::take)
     }
+}
+
+/// Adds to what is shown of something that is counted, up to `max` in all.
+pub(crate) fn show<T>(shown: &mut Vec<T>, more: impl IntoIterator<Item = T>, max: usize) {
+    let room = max.saturating_sub(shown.len());
+    shown.extend(more.into_iter().take(room));
 }
 
 /// The beginning of an answer, for a message.

@@ -24,9 +24,11 @@ use serde::Serialize;
 pub use arrivals::{Arrivals, DatagramCounts};
 pub use expected::Expected;
 pub use ledger::Ledger;
+pub(crate) use raw::ReadingLine;
 
 use crate::fleet::Fleet;
 use crate::http::{Answer, Connection, HttpError, Target};
+use crate::tally::show;
 
 /// Differences that are kept as text; all are counted.
 const DIFFERENCES_SHOWN: usize = 100;
@@ -118,9 +120,11 @@ impl Outcome {
         self.unacknowledged += other.unacknowledged;
         self.unacknowledged_found += other.unacknowledged_found;
         self.differences += other.differences;
-        let room = DIFFERENCES_SHOWN.saturating_sub(self.differences_shown.len());
-        self.differences_shown
-            .extend(other.differences_shown.into_iter().take(room));
+        show(
+            &mut self.differences_shown,
+            other.differences_shown,
+            DIFFERENCES_SHOWN,
+        );
     }
 
     /// Adds what became of datagrams, of whose readings so many were copies. That

@@ -14,12 +14,13 @@ use crate::fleet::{Fleet, Reading, rfc3339};
 /// needs much memory.
 const HOURS_PER_PAGE: i64 = 6;
 
+/// A line of readings as NDJSON, as the service answers it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
-    sensor_id: String,
-    ts: Timestamp,
-    measures: BTreeMap<String, f64>,
+pub(crate) struct ReadingLine {
+    pub(crate) sensor_id: String,
+    pub(crate) ts: Timestamp,
+    pub(crate) measures: BTreeMap<String, f64>,
 }
 
 pub(super) async fn compare(
@@ -43,7 +44,7 @@ pub(super) async fn compare(
             rfc3339(end)
         );
         let answer = pages.get(&path, "application/x-ndjson").await?;
-        let lines = serde_json::Deserializer::from_slice(&answer.body).into_iter::<Line>();
+        let lines = serde_json::Deserializer::from_slice(&answer.body).into_iter::<ReadingLine>();
         let mut compared = Compared {
             fleet,
             id: &id,
@@ -96,7 +97,7 @@ impl Compared<'_> {
 
     fn line(
         &mut self,
-        line: &Line,
+        line: &ReadingLine,
         asked: std::ops::Range<i64>,
         wanted: &mut Peekable<impl Iterator<Item = (Reading, bool)>>,
     ) {

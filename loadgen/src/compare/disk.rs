@@ -10,6 +10,11 @@ use super::CompareError;
 
 /// Unit of `st_blocks` on Linux (stat(2)).
 const BLOCK_BYTES: u64 = 512;
+/// Between two looks at files.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Looks in a row that see the same size when files rest.
+const LOOKS_AT_REST: u32 = 8;
+const LOOKS_MAX: u32 = 240;
 const APPEND_BYTES: usize = 4096;
 const APPENDS: usize = 1000;
 const APPENDING_MAX: Duration = Duration::from_secs(3);
@@ -40,6 +45,23 @@ pub fn allocated(folder: &Path) -> Result<u64, CompareError> {
         }
     }
     Ok(bytes)
+}
+
+/// Waits until the files below a folder have kept their size for 4 s, for two
+/// minutes at most.
+pub(super) async fn files_at_rest(folder: &Path) -> Result<(), CompareError> {
+    let (mut size, mut same) = (allocated(folder)?, 0);
+    for _ in 0..LOOKS_MAX {
+        // Another process: there is no event to wait for.
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let now = allocated(folder)?;
+        same = if now == size { same + 1 } else { 0 };
+        size = now;
+        if same >= LOOKS_AT_REST {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Times that appending 4 KiB and `fdatasync` take, 1,000 of them or for 3 s.

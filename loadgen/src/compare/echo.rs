@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::routing::post;
+use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 use super::args::EchoArgs;
@@ -41,7 +41,9 @@ fn router() -> Router {
             text,
         )
     };
-    Router::new().route("/v1/readings", post(answer))
+    Router::new()
+        .route("/", get(async || ()))
+        .route("/v1/readings", post(answer))
 }
 
 #[cfg(test)]

@@ -76,6 +76,14 @@ impl CompareError {
         move |source| Self::File { path, source }
     }
 
+    /// A server is asked for something while it is stopped.
+    pub(super) fn not_running(server: &'static str) -> Self {
+        Self::Answer {
+            server,
+            what: "nothing: it is not running".to_owned(),
+        }
+    }
+
     /// For `map_err` on a request to a server.
     pub(super) fn http(server: &'static str) -> impl FnOnce(HttpError) -> Self {
         move |source| Self::Http { server, source }

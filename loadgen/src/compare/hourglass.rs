@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::http_server::{HttpServer, Start};
 use super::load::{Batches, Form, Load};
 use super::mongod::Mongod;
 use super::peer::{Peer, Place, Stored};
 use super::question::{Kind, Question, Row};
-use super::server::{Server, free_port};
-use super::write::{LineWriter, Written, write_all};
+use super::server::free_port;
+use super::write::Written;
 use super::{CompareError, allocated};
+use crate::check::ReadingLine;
 use crate::cpu::Usage;
 use crate::exposition::Exposition;
 use crate::fleet::rfc3339;
-use crate::http::{Answer, Connection, Target};
+use crate::http::Answer;
 
 const NAME: &str = "hourglass";
 /// Between two looks at its metrics.
@@ -33,7 +35,7 @@ pub(super) struct Hourglass {
     place: Place,
     load: Load,
     mongod: Option<Mongod>,
-    running: Option<(Server, Connection, Target)>,
+    server: HttpServer,
 }
 
 impl Hourglass {
@@ -43,30 +45,12 @@ impl Hourglass {
             place,
             load,
             mongod,
-            running: None,
-        }
-    }
-
-    fn connection(&mut self) -> Result<&mut Connection, CompareError> {
-        match &mut self.running {
-            Some((_, connection, _)) => Ok(connection),
-            None => Err(not_running()),
+            server: HttpServer::new(NAME),
         }
     }
 
     async fn get(&mut self, path: &str) -> Result<Answer, CompareError> {
-        let got = self.connection()?.get(path, "application/json").await;
-        let answer = got.map_err(CompareError::http(NAME))?;
-        match answer.status.as_u16() {
-            200 => Ok(answer),
-            status => Err(CompareError::Answer {
-                server: NAME,
-                what: format!(
-                    "{status} to {path}: {}",
-                    crate::tally::excerpt(&answer.body)
-                ),
-            }),
-        }
+        self.server.get(path, "application/json").await
     }
 
     fn path(&self, question: &Question) -> String {
@@ -98,13 +82,6 @@ impl Hourglass {
     }
 }
 
-fn not_running() -> CompareError {
-    CompareError::Answer {
-        server: NAME,
-        what: "nothing: it is not running".to_owned(),
-    }
-}
-
 impl Peer for Hourglass {
     fn form(&self) -> Form {
         Form::Lines
@@ -128,22 +105,19 @@ impl Peer for Hourglass {
             ),
             ("HOURGLASS__STORE__URL", store),
         ];
-        let mut server = Server::start(NAME, &self.program, ["serve"], &variables, folder)?;
-        let target =
-            Target::new(&format!("http://127.0.0.1:{port}")).map_err(CompareError::http(NAME))?;
-        let mut connection = Connection::new(&target);
-        let ready = async || {
-            let answer = connection.get("/readyz", "application/json").await;
-            answer.is_ok_and(|answer| answer.status.is_success())
+        let start = Start {
+            program: &self.program,
+            arguments: ["serve"],
+            variables: &variables,
+            folder,
+            port,
+            ready_path: "/readyz",
         };
-        server.wait_until_ready(ready).await?;
-        self.running = Some((server, connection, target));
-        Ok(())
+        self.server.start(start).await
     }
 
     fn usage(&self) -> Result<Vec<(&'static str, Usage)>, CompareError> {
-        let (server, ..) = self.running.as_ref().ok_or_else(not_running)?;
-        let mut usages = vec![(NAME, server.usage()?)];
+        let mut usages = vec![self.server.usage()?];
         if let Some(mongod) = &self.mongod {
             usages.push(mongod.usage()?);
         }
@@ -162,16 +136,10 @@ impl Peer for Hourglass {
     }
 
     async fn write(&mut self, batches: Batches) -> Result<Written, CompareError> {
-        let Batches::Lines(bodies) = batches else {
-            return Err(CompareError::Nothing(format!("{NAME} takes lines")));
-        };
-        let (_, _, target) = self.running.as_ref().ok_or_else(not_running)?;
-        let writer = || LineWriter {
-            connection: Connection::new(target),
-            path: "/v1/readings",
-        };
-        let writers = (0..self.place.connections).map(|_| writer()).collect();
-        Ok(write_all(writers, bodies).await)
+        let connections = self.place.connections;
+        self.server
+            .write("/v1/readings", connections, batches)
+            .await
     }
 
     async fn drain(&mut self) -> Result<(), CompareError> {
@@ -226,9 +194,7 @@ impl Peer for Hourglass {
     }
 
     async fn stop(&mut self) -> Result<(), CompareError> {
-        if let Some((server, ..)) = self.running.take() {
-            server.stop().await?;
-        }
+        self.server.stop().await?;
         match &mut self.mongod {
             Some(mongod) => mongod.stop().await,
             None => Ok(()),
@@ -272,14 +238,6 @@ struct Values {
     measures: BTreeMap<String, f64>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    sensor_id: String,
-    ts: Timestamp,
-    measures: BTreeMap<String, f64>,
-}
-
 /// The rows of an answer for one measure.
 fn rows(kind: Kind, body: &[u8], measure: &str) -> Result<Vec<Row>, serde_json::Error> {
     let of_hours = |of: Hours| {
@@ -301,8 +259,8 @@ fn rows(kind: Kind, body: &[u8], measure: &str) -> Result<Vec<Row>, serde_json::
             many.sensors.into_iter().flat_map(of_hours).collect()
         }
         Kind::Raw => {
-            let lines = serde_json::Deserializer::from_slice(body).into_iter::<Line>();
-            let row = |line: Line| {
+            let lines = serde_json::Deserializer::from_slice(body).into_iter::<ReadingLine>();
+            let row = |line: ReadingLine| {
                 Some(Row {
                     value: *line.measures.get(measure)?,
                     sensor: line.sensor_id,

@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::form::{files_at_rest, submit};
+use super::disk::files_at_rest;
+use super::http_server::{HttpServer, Start};
 use super::load::{Batches, Form, Load};
 use super::peer::{Peer, Place, Stored};
 use super::question::{Kind, Question, Row};
-use super::server::{Server, free_port};
-use super::write::{LineWriter, Written, write_all};
+use super::server::free_port;
+use super::write::Written;
 use super::{CompareError, allocated};
 use crate::cpu::Usage;
-use crate::http::{Connection, Target};
 
 const NAME: &str = "influxd";
 
-/// The server; stopped until it is started.
+/// The server.
 #[derive(Debug)]
 pub(super) struct Influx {
     program: PathBuf,
     place: Place,
     load: Load,
-    running: Option<(Server, Connection, Target)>,
+    server: HttpServer,
 }
 
 impl Influx {
@@ -33,7 +33,7 @@ impl Influx {
             program,
             place,
             load,
-            running: None,
+            server: HttpServer::new(NAME),
         }
     }
 
@@ -58,19 +58,17 @@ impl Influx {
             more.iter()
                 .map(|(name, value)| (*name, (*value).to_owned())),
         );
-        let arguments = ["run", "-config", "/dev/null"];
-        let mut server = Server::start(NAME, &self.program, arguments, &variables, folder)?;
-        let target =
-            Target::new(&format!("http://127.0.0.1:{port}")).map_err(CompareError::http(NAME))?;
-        let mut connection = Connection::new(&target);
-        let ready = async || {
-            let answer = connection.get("/ping", "*/*").await;
-            answer.is_ok_and(|answer| answer.status.is_success())
+        let start = Start {
+            program: &self.program,
+            arguments: ["run", "-config", "/dev/null"],
+            variables: &variables,
+            folder,
+            port,
+            ready_path: "/ping",
         };
-        server.wait_until_ready(ready).await?;
+        self.server.start(start).await?;
         let create = [("q", "CREATE DATABASE bench")];
-        submit(NAME, &mut connection, "/query", &create).await?;
-        self.running = Some((server, connection, target));
+        self.server.submit("/query", &create).await?;
         Ok(())
     }
 
@@ -99,16 +97,8 @@ impl Influx {
     }
 
     async fn select(&mut self, statement: &str) -> Result<bytes::Bytes, CompareError> {
-        let (_, connection, _) = self.running.as_mut().ok_or_else(not_running)?;
         let fields = [("db", "bench"), ("epoch", "ms"), ("q", statement)];
-        Ok(submit(NAME, connection, "/query", &fields).await?.body)
-    }
-}
-
-fn not_running() -> CompareError {
-    CompareError::Answer {
-        server: NAME,
-        what: "nothing: it is not running".to_owned(),
+        self.server.submit("/query", &fields).await
     }
 }
 
@@ -122,8 +112,7 @@ impl Peer for Influx {
     }
 
     fn usage(&self) -> Result<Vec<(&'static str, Usage)>, CompareError> {
-        let (server, ..) = self.running.as_ref().ok_or_else(not_running)?;
-        Ok(vec![(NAME, server.usage()?)])
+        Ok(vec![self.server.usage()?])
     }
 
     async fn version(&mut self) -> Result<String, CompareError> {
@@ -142,16 +131,10 @@ impl Peer for Influx {
     }
 
     async fn write(&mut self, batches: Batches) -> Result<Written, CompareError> {
-        let Batches::Lines(bodies) = batches else {
-            return Err(CompareError::Nothing(format!("{NAME} takes lines")));
-        };
-        let (_, _, target) = self.running.as_ref().ok_or_else(not_running)?;
-        let writer = || LineWriter {
-            connection: Connection::new(target),
-            path: "/write?db=bench",
-        };
-        let writers = (0..self.place.connections).map(|_| writer()).collect();
-        Ok(write_all(writers, bodies).await)
+        let connections = self.place.connections;
+        self.server
+            .write("/write?db=bench", connections, batches)
+            .await
     }
 
     async fn drain(&mut self) -> Result<(), CompareError> {
@@ -187,10 +170,7 @@ impl Peer for Influx {
     }
 
     async fn stop(&mut self) -> Result<(), CompareError> {
-        match self.running.take() {
-            Some((server, ..)) => server.stop().await,
-            None => Ok(()),
-        }
+        self.server.stop().await
     }
 }
 

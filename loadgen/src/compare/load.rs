@@ -1,7 +1,5 @@
 //! What is written: the readings of a fleet, in the form a system takes.
 
-use std::io::Write as _;
-
 use bytes::Bytes;
 use mongodb::bson::oid::ObjectId;
 use mongodb::bson::raw::CString;
@@ -96,24 +94,9 @@ impl Load {
     }
 
     fn lines(&self, readings: &[Reading]) -> Encoded {
-        let (prefix, scale) = (&self.fleet.prefix, self.scale());
-        let width = self.decimals as usize;
-        let mut body = Vec::with_capacity(readings.len() * (48 + 20 * self.fleet.measures.len()));
-        for reading in readings {
-            write!(body, "readings,sensor_id={prefix}{}", reading.sensor)
-                .expect("a vector takes every write");
-            for (measure, name) in self.fleet.measures.iter().enumerate() {
-                let units = self.units(*reading, measure);
-                let before = if measure == 0 { ' ' } else { ',' };
-                let (whole, rest) = (units / scale, units % scale);
-                write!(body, "{before}{name}={whole}.{rest:0width$}")
-                    .expect("a vector takes every write");
-            }
-            writeln!(body, " {}000", self.fleet.at(reading.tick))
-                .expect("a vector takes every write");
-        }
+        let units = |reading, measure| self.units(reading, measure);
         Encoded {
-            body: Bytes::from(body),
+            body: Bytes::from(self.fleet.lines(readings, self.decimals, units)),
             readings: readings.len() as u64,
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::CompareError;
 use super::load::{GROUP_TICKS, Load};
-use super::peer::Peer;
+use super::peer::{Peer, Stored};
 use super::question::{Kind, Question, difference};
 use super::report::{Agreement, Figures, Round};
 use super::statistics::Latencies;
@@ -73,16 +73,7 @@ pub(super) async fn writes(peer: &mut impl Peer, load: &Load) -> Result<Round, C
         set(figures, &format!("{name}_cpu_seconds_per_million"), seconds);
     }
     set(figures, "servers_cpu_seconds_per_million", all);
-    set(
-        figures,
-        "bytes_per_reading_data",
-        stored.data as f64 / readings,
-    );
-    set(
-        figures,
-        "bytes_per_reading_all_files",
-        stored.all as f64 / readings,
-    );
+    set_bytes(figures, stored, readings);
     Ok(round)
 }
 
@@ -100,16 +91,7 @@ pub(super) async fn queries(
     count(&mut round, &cost);
     let readings = cost.written.readings.max(1) as f64;
     let stored = peer.rest().await?;
-    set(
-        &mut round.figures,
-        "bytes_per_reading_data",
-        stored.data as f64 / readings,
-    );
-    set(
-        &mut round.figures,
-        "bytes_per_reading_all_files",
-        stored.all as f64 / readings,
-    );
+    set_bytes(&mut round.figures, stored, readings);
     peer.start().await?;
     let time = asking.time / u32::try_from(Kind::ALL.len()).unwrap_or(1);
     for kind in Kind::ALL {
@@ -214,6 +196,15 @@ fn count(round: &mut Round, cost: &Cost) {
     for (name, usage) in &cost.servers {
         let name = format!("{}_rss_peak_mib", name.replace('-', "_"));
         set(&mut round.figures, &name, mib(usage.rss_peak_bytes));
+    }
+}
+
+fn set_bytes(figures: &mut Figures, stored: Stored, readings: f64) {
+    for (name, bytes) in [
+        ("bytes_per_reading_data", stored.data),
+        ("bytes_per_reading_all_files", stored.all),
+    ] {
+        set(figures, name, bytes as f64 / readings);
     }
 }
 

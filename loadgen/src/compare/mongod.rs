@@ -90,13 +90,13 @@ impl Mongod {
 
     /// The client of the running server.
     pub(super) fn client(&self) -> Result<&Client, CompareError> {
-        let (_, client) = self.running.as_ref().ok_or_else(not_running)?;
+        let (_, client) = self.running()?;
         Ok(client)
     }
 
     /// CPU and memory of the server, with its name.
     pub(super) fn usage(&self) -> Result<(&'static str, Usage), CompareError> {
-        let (server, _) = self.running.as_ref().ok_or_else(not_running)?;
+        let (server, _) = self.running()?;
         Ok((NAME, server.usage()?))
     }
 
@@ -121,6 +121,11 @@ impl Mongod {
         allocated(&self.folder.join("mongod"))
     }
 
+    fn running(&self) -> Result<&(Server, Client), CompareError> {
+        let running = self.running.as_ref();
+        running.ok_or_else(|| CompareError::not_running(NAME))
+    }
+
     pub(super) async fn stop(&mut self) -> Result<(), CompareError> {
         match self.running.take() {
             Some((server, client)) => {
@@ -129,13 +134,6 @@ impl Mongod {
             }
             None => Ok(()),
         }
-    }
-}
-
-fn not_running() -> CompareError {
-    CompareError::Answer {
-        server: NAME,
-        what: "nothing: it is not running".to_owned(),
     }
 }
 

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::disk::append_and_sync;
-use super::load::{Batches, Form, Load};
+use super::http_server::{HttpServer, Start};
+use super::load::{Form, Load};
 use super::peer::{Peer, Place};
 use super::report::Round;
-use super::server::{Server, free_port};
+use super::server::free_port;
 use super::statistics::Latencies;
-use super::write::{LineWriter, write_all};
 use super::{CompareError, measure};
-use crate::http::{Connection, Target};
 
 const NAME: &str = "echo-server";
 
@@ -61,22 +60,19 @@ async fn echo(
     let own = std::env::current_exe().map_err(CompareError::file("/proc/self/exe"))?;
     let port = free_port()?;
     let arguments = [NAME.to_owned(), format!("--port={port}")];
-    let mut server = Server::start(NAME, &own, arguments, &[], folder)?;
-    let target =
-        Target::new(&format!("http://127.0.0.1:{port}")).map_err(CompareError::http(NAME))?;
-    let mut connection = Connection::new(&target);
-    let ready = async || connection.get("/", "*/*").await.is_ok();
-    server.wait_until_ready(ready).await?;
-    let Batches::Lines(bodies) = load.batches(Form::Lines, 0..load.fleet.ticks())? else {
-        return Err(CompareError::Nothing(format!("{NAME} takes lines")));
+    let start = Start {
+        program: &own,
+        arguments,
+        variables: &[],
+        folder,
+        port,
+        ready_path: "/",
     };
-    let writer = || LineWriter {
-        connection: Connection::new(&target),
-        path: "/v1/readings",
-    };
-    let writers = (0..connections).map(|_| writer()).collect();
+    let mut server = HttpServer::new(NAME);
+    server.start(start).await?;
+    let bodies = load.batches(Form::Lines, 0..load.fleet.ticks())?;
     let begun = Instant::now();
-    let written = write_all(writers, bodies).await;
+    let written = server.write("/v1/readings", connections, bodies).await?;
     let took = begun.elapsed();
     server.stop().await?;
     match written.problems {

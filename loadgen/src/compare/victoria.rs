@@ -6,27 +6,26 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::form::{files_at_rest, submit};
+use super::disk::files_at_rest;
+use super::http_server::{HttpServer, Start};
 use super::load::{Batches, Form, Load};
 use super::peer::{Peer, Place, Stored};
 use super::question::{Kind, Question, Row};
-use super::server::{Server, free_port};
-use super::write::{LineWriter, Written, write_all};
+use super::server::free_port;
+use super::write::Written;
 use super::{CompareError, allocated};
 use crate::cpu::Usage;
-use crate::http::{Connection, Target};
-use crate::tally::excerpt;
 
 const NAME: &str = "victoria-metrics";
 const MILLIS_PER_HOUR: i64 = 3_600_000;
 
-/// The server; stopped until it is started.
+/// The server.
 #[derive(Debug)]
 pub(super) struct Victoria {
     program: PathBuf,
     place: Place,
     load: Load,
-    running: Option<(Server, Connection, Target)>,
+    server: HttpServer,
 }
 
 /// A request: path and fields of a form.
@@ -38,28 +37,13 @@ impl Victoria {
             program,
             place,
             load,
-            running: None,
+            server: HttpServer::new(NAME),
         }
     }
 
-    async fn submit(&mut self, asked: &Asked) -> Result<bytes::Bytes, CompareError> {
-        let (_, connection, _) = self.running.as_mut().ok_or_else(not_running)?;
-        let (path, fields) = asked;
+    async fn submit(&mut self, (path, fields): &Asked) -> Result<bytes::Bytes, CompareError> {
         let fields: Vec<_> = fields.iter().map(|(k, v)| (*k, v.as_str())).collect();
-        Ok(submit(NAME, connection, path, &fields).await?.body)
-    }
-
-    async fn internal(&mut self, path: &str) -> Result<(), CompareError> {
-        let (_, connection, _) = self.running.as_mut().ok_or_else(not_running)?;
-        let got = connection.get(path, "*/*").await;
-        let answer = got.map_err(CompareError::http(NAME))?;
-        match answer.status.is_success() {
-            true => Ok(()),
-            false => Err(CompareError::Answer {
-                server: NAME,
-                what: format!("{} to {path}: {}", answer.status, excerpt(&answer.body)),
-            }),
-        }
+        self.server.submit(path, &fields).await
     }
 
     /// The request for a question; hours by `function`.
@@ -115,13 +99,6 @@ impl Victoria {
     }
 }
 
-fn not_running() -> CompareError {
-    CompareError::Answer {
-        server: NAME,
-        what: "nothing: it is not running".to_owned(),
-    }
-}
-
 impl Peer for Victoria {
     fn form(&self) -> Form {
         Form::Lines
@@ -135,28 +112,23 @@ impl Peer for Victoria {
             // Its default drops what is older than a month.
             "-retentionPeriod=100y".to_owned(),
         ];
-        let mut server = Server::start(NAME, &self.program, arguments, &[], folder)?;
-        let target =
-            Target::new(&format!("http://127.0.0.1:{port}")).map_err(CompareError::http(NAME))?;
-        let mut connection = Connection::new(&target);
-        let ready = async || {
-            let answer = connection.get("/health", "*/*").await;
-            answer.is_ok_and(|answer| answer.status.is_success())
+        let start = Start {
+            program: &self.program,
+            arguments,
+            variables: &[],
+            folder,
+            port,
+            ready_path: "/health",
         };
-        server.wait_until_ready(ready).await?;
-        self.running = Some((server, connection, target));
-        Ok(())
+        self.server.start(start).await
     }
 
     fn usage(&self) -> Result<Vec<(&'static str, Usage)>, CompareError> {
-        let (server, ..) = self.running.as_ref().ok_or_else(not_running)?;
-        Ok(vec![(NAME, server.usage()?)])
+        Ok(vec![self.server.usage()?])
     }
 
     async fn version(&mut self) -> Result<String, CompareError> {
-        let (_, connection, _) = self.running.as_mut().ok_or_else(not_running)?;
-        let got = connection.get("/metrics", "*/*").await;
-        let answer = got.map_err(CompareError::http(NAME))?;
+        let answer = self.server.get("/metrics", "*/*").await?;
         let page = String::from_utf8_lossy(&answer.body);
         let version = page
             .lines()
@@ -167,16 +139,8 @@ impl Peer for Victoria {
     }
 
     async fn write(&mut self, batches: Batches) -> Result<Written, CompareError> {
-        let Batches::Lines(bodies) = batches else {
-            return Err(CompareError::Nothing(format!("{NAME} takes lines")));
-        };
-        let (_, _, target) = self.running.as_ref().ok_or_else(not_running)?;
-        let writer = || LineWriter {
-            connection: Connection::new(target),
-            path: "/write",
-        };
-        let writers = (0..self.place.connections).map(|_| writer()).collect();
-        Ok(write_all(writers, bodies).await)
+        let connections = self.place.connections;
+        self.server.write("/write", connections, batches).await
     }
 
     async fn drain(&mut self) -> Result<(), CompareError> {
@@ -184,8 +148,8 @@ impl Peer for Victoria {
     }
 
     async fn rest(&mut self) -> Result<Stored, CompareError> {
-        self.internal("/internal/force_flush").await?;
-        self.internal("/internal/force_merge").await?;
+        self.server.get("/internal/force_flush", "*/*").await?;
+        self.server.get("/internal/force_merge", "*/*").await?;
         let files = self.place.folder.join("data");
         files_at_rest(&files).await?;
         self.stop().await?;
@@ -224,10 +188,7 @@ impl Peer for Victoria {
     }
 
     async fn stop(&mut self) -> Result<(), CompareError> {
-        match self.running.take() {
-            Some((server, ..)) => server.stop().await,
-            None => Ok(()),
-        }
+        self.server.stop().await
     }
 }
 

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::http::Connection;
 use crate::post::Encoded;
-use crate::tally::excerpt;
+use crate::tally::{Accepted, excerpt, show};
 
 /// Wait after a server that is full says nothing of how long.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -37,9 +36,11 @@ impl Written {
         self.took.extend(other.took);
         self.retries += other.retries;
         self.problems += other.problems;
-        let room = PROBLEMS_SHOWN.saturating_sub(self.problems_shown.len());
-        let shown = other.problems_shown.into_iter().take(room);
-        self.problems_shown.extend(shown);
+        show(
+            &mut self.problems_shown,
+            other.problems_shown,
+            PROBLEMS_SHOWN,
+        );
     }
 }
 
@@ -129,12 +130,6 @@ impl Writer for LineWriter {
             }
         }
     }
-}
-
-#[derive(Deserialize)]
-struct Accepted {
-    accepted: u64,
-    rejected: u64,
 }
 
 /// The readings an answer of hourglass accepts; it must be all of them.

@@ -74,6 +74,32 @@ impl Computed {
         }
     }
 
+    /// With elements that each are the first of their instant and have a value of
+    /// each measure.
+    pub fn add_columns<'a>(
+        &mut self,
+        elements: u64,
+        columns: impl Iterator<Item = (&'a MeasureName, impl Iterator<Item = f64>)>,
+    ) {
+        self.count += elements;
+        for (name, mut column) in columns {
+            let stats = match self.measures.get_mut(name) {
+                Some(stats) => stats,
+                None => {
+                    let Some(first) = column.next() else {
+                        continue;
+                    };
+                    let new = self.measures.entry(name.clone());
+                    new.or_insert(Stats::of(first))
+                }
+            };
+            // A copy: the sum stays in registers.
+            let mut with_column = *stats;
+            column.for_each(|value| with_column.add(value));
+            *stats = with_column;
+        }
+    }
+
     /// With the fields of another part or of what is still in the buffer.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;

@@ -125,6 +125,12 @@ impl Merge {
 
     /// Adds the elements `from..to` to `computed`.
     pub fn add_to(&self, computed: &mut Computed, from: usize, to: usize) {
+        if self.late.is_empty()
+            && let Some(columns) = self.elements.columns(from, to)
+        {
+            computed.add_columns((to - from) as u64, columns);
+            return;
+        }
         for row in from..to {
             computed.add(self.elements.get(row), self.is_first(row));
         }

@@ -15,6 +15,7 @@ mod deletion;
 mod entry;
 mod expire;
 mod flushing;
+mod names;
 mod origins;
 mod pins;
 mod plan;
@@ -32,6 +33,7 @@ pub use seen::SensorSeen;
 pub use snapshot::{FlightSnapshot, HourSnapshot};
 
 use std::collections::{BTreeMap, HashSet};
+use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,13 +43,14 @@ use tokio::sync::Notify;
 
 use crate::config::BufferSettings;
 use crate::metrics::Ledger;
-use crate::model::{Batch, HourStart, Micros, ReadingRef, SensorId};
+use crate::model::{Batch, HourStart, MeasureName, Micros, ReadingRef, SensorId};
 use crate::retention::RetentionTable;
 use crate::store::WriterId;
 
 use conflicts::Conflicts;
 use deletion::Deletions;
 use entry::Entry;
+use names::Names;
 use origins::{Labels, OriginNumber};
 use pins::Pins;
 use recent::Telling;
@@ -62,6 +65,7 @@ pub struct Buffer {
     settings: BufferSettings,
     ledger: Arc<Ledger>,
     retention: Arc<RetentionTable>,
+    names: Names,
     bytes: AtomicUsize,
     pending_values: AtomicU64,
     pins: Pins,
@@ -94,13 +98,15 @@ struct SensorHours {
     hours: BTreeMap<HourStart, Entry>,
 }
 
-/// A reading on its way in.
+/// How a batch comes in.
+#[derive(Clone, Copy)]
 struct Arrival<'a> {
-    reading: ReadingRef<'a>,
-    origin: OriginNumber,
+    /// Of its measures, by index.
+    names: &'a [MeasureName],
     seq: u64,
     received_at: Micros,
     elapsed: Duration,
+    has_origins: bool,
 }
 
 /// Bytes a pending value takes with its share of the element, estimated.
@@ -125,6 +131,7 @@ impl Buffer {
             settings,
             ledger,
             retention: Arc::default(),
+            names: Names::default(),
             bytes: AtomicUsize::new(0),
             pending_values: AtomicU64::new(0),
             pins: Pins::default(),
@@ -158,37 +165,39 @@ impl Buffer {
     /// the clock's, from which the age of what it leaves pending is counted.
     pub fn apply(&self, seq: u64, received_at: Micros, batch: &Batch, elapsed: Duration) {
         self.starved.store(false, Relaxed);
-        let has_origins = !batch.origins().is_empty();
+        let names = self.names.shared(batch.measures());
+        let arrival = Arrival {
+            names: &names,
+            seq,
+            received_at,
+            elapsed,
+            has_origins: !batch.origins().is_empty(),
+        };
         let mut expired = 0;
-        // One look at a sensor for all its readings: in a batch of many sensors
-        // finding it costs more than all else.
+        // One look at a sensor for all its readings, and one at an hour for those
+        // that follow each other: in a batch of many sensors finding them costs
+        // more than all else.
         let mut readings = batch.readings_by_sensor().peekable();
         while let Some(first) = readings.next() {
             let sensor = first.sensor();
             let mut shard = self.shard(sensor);
-            let hours = shard.sensor(sensor, received_at, &self.bytes);
+            let known = shard.sensor(sensor, received_at, &self.bytes);
             let oldest_kept = self.retention.oldest_kept(sensor);
-            let mut noted = None;
-            let mut current = Some(first);
-            while let Some(reading) = current {
-                current = readings.next_if(|next| next.sensor_index() == reading.sensor_index());
-                if reading.at().hour() < oldest_kept {
-                    expired += reading.values().len() as u64;
-                    continue;
-                }
-                let origin = if has_origins {
-                    self.note_origin(hours, reading, &mut noted)
+            let mut next_hour = Some(first);
+            while let Some(first) = next_hour {
+                let hour = first.at().hour();
+                let is_of_sensor =
+                    |next: &ReadingRef<'_>| next.sensor_index() == first.sensor_index();
+                let rest = iter::from_fn(|| {
+                    readings.next_if(|next| is_of_sensor(next) && next.at().hour() == hour)
+                });
+                let of_hour = iter::once(first).chain(rest);
+                if hour < oldest_kept {
+                    expired += of_hour.map(|r| r.values().len() as u64).sum::<u64>();
                 } else {
-                    OriginNumber::UNKNOWN
-                };
-                let arrival = Arrival {
-                    reading,
-                    origin,
-                    seq,
-                    received_at,
-                    elapsed,
-                };
-                self.apply_one(hours, arrival);
+                    self.apply_hour(known, hour, of_hour, arrival);
+                }
+                next_hour = readings.next_if(is_of_sensor);
             }
         }
         self.ledger.expire(expired);
@@ -198,11 +207,66 @@ impl Buffer {
         }
     }
 
+    /// Moves readings of one sensor and hour in.
+    fn apply_hour<'a>(
+        &self,
+        sensor: &mut SensorHours,
+        hour: HourStart,
+        readings: impl Iterator<Item = ReadingRef<'a>>,
+        arrival: Arrival<'_>,
+    ) {
+        let SensorHours { labels, hours, .. } = sensor;
+        let entry = hours.entry(hour).or_insert_with(|| {
+            self.bytes.fetch_add(entry::ENTRY_BYTES, Relaxed);
+            Entry::default()
+        });
+        let before = entry.bytes();
+        let mut noted = None;
+        let (mut new, mut duplicates) = (0, 0);
+        for reading in readings {
+            let origin = if arrival.has_origins {
+                self.note_origin(labels, reading, &mut noted)
+            } else {
+                OriginNumber::UNKNOWN
+            };
+            let offset = reading.at().offset();
+            let values = reading.indexed_values();
+            let values = values.map(|(measure, value)| (&arrival.names[measure as usize], value));
+            let (counts, conflicts) = entry.add(offset, values, origin, arrival.elapsed);
+            new += counts.new as u64;
+            duplicates += counts.duplicates as u64;
+            if !conflicts.is_empty() {
+                let kept_from = |row| labels.as_deref()?.get(entry.origins.of(row)).cloned();
+                let records = conflicts.into_iter().map(|conflict| ConflictRecord {
+                    sensor: reading.sensor().clone(),
+                    at: reading.at(),
+                    measure: conflict.measure,
+                    kept: conflict.kept,
+                    refused: conflict.refused,
+                    received_at: arrival.received_at,
+                    kept_from: kept_from(conflict.kept_row),
+                    refused_from: reading.origin().cloned(),
+                });
+                self.keep_conflicts(records, arrival.elapsed);
+            }
+        }
+        self.account(before, entry.bytes());
+        if new > 0 {
+            self.pending_values.fetch_add(new, Relaxed);
+            if entry.pin_pending(arrival.seq) {
+                self.pins.add(arrival.seq);
+            }
+        }
+        if duplicates > 0 {
+            self.ledger.duplicate(duplicates);
+        }
+    }
+
     /// The number of a reading's origin. `noted` is the origin of the reading
-    /// before of the same sensor.
+    /// before of the same sensor and hour.
     fn note_origin(
         &self,
-        hours: &mut SensorHours,
+        labels: &mut Option<Box<Labels>>,
         reading: ReadingRef<'_>,
         noted: &mut Option<(u32, OriginNumber)>,
     ) -> OriginNumber {
@@ -214,7 +278,7 @@ impl Buffer {
         {
             return number;
         }
-        let labels = hours.labels.get_or_insert_default();
+        let labels = labels.get_or_insert_default();
         let before = labels.bytes();
         let (number, refused) = labels.note(origin);
         self.account(before, labels.bytes());
@@ -223,48 +287,6 @@ impl Buffer {
         }
         *noted = Some((index, number));
         number
-    }
-
-    fn apply_one(&self, hours: &mut SensorHours, arrival: Arrival<'_>) {
-        let Arrival {
-            reading,
-            origin,
-            seq,
-            received_at,
-            elapsed,
-        } = arrival;
-        let at = reading.at();
-        let entry = hours.hours.entry(at.hour()).or_insert_with(|| {
-            self.bytes.fetch_add(entry::ENTRY_BYTES, Relaxed);
-            Entry::default()
-        });
-        let before = entry.bytes();
-        let (counts, conflicts) = entry.add(at.offset(), reading.values(), origin, elapsed);
-        self.account(before, entry.bytes());
-        if counts.new > 0 {
-            self.pending_values.fetch_add(counts.new as u64, Relaxed);
-            if entry.pin_pending(seq) {
-                self.pins.add(seq);
-            }
-        }
-        if counts.duplicates > 0 {
-            self.ledger.duplicate(counts.duplicates as u64);
-        }
-        if !conflicts.is_empty() {
-            let labels = hours.labels.as_deref();
-            let kept_from = |row| labels?.get(entry.origins.of(row)).cloned();
-            let records = conflicts.into_iter().map(|conflict| ConflictRecord {
-                sensor: reading.sensor().clone(),
-                at,
-                measure: conflict.measure,
-                kept: conflict.kept,
-                refused: conflict.refused,
-                received_at,
-                kept_from: kept_from(conflict.kept_row),
-                refused_from: reading.origin().cloned(),
-            });
-            self.keep_conflicts(records, elapsed);
-        }
     }
 
     fn keep_conflicts(

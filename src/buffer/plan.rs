@@ -1,7 +1,7 @@
 //! Which write a bucket's pending elements need: into its open part, into a
 //! next part, or as its first. Pure.
 
-use crate::bucket::{Computed, Merge};
+use crate::bucket::{Computed, Elements, Merge};
 use crate::model::BucketKey;
 use crate::store::size::{document_overhead, element_bytes};
 use crate::store::{BucketVersion, BucketWrite, Expect, WriterId};
@@ -89,15 +89,7 @@ pub(crate) fn plan(
         }
     };
     let before = bytes;
-    let mut end = from;
-    while end < elements.len() {
-        let more = element_bytes(elements.get(end));
-        if end > from && bytes.saturating_add(more) > bytes_max {
-            break;
-        }
-        bytes = bytes.saturating_add(more);
-        end += 1;
-    }
+    let end = end_of_fitting(elements, from, &mut bytes, bytes_max);
     merge.add_to(&mut computed, from, end);
     let write = BucketWrite {
         key: key.clone(),
@@ -119,4 +111,28 @@ pub(crate) fn plan(
         end,
         bytes: carried,
     }
+}
+
+/// Row behind the last one that fits, with at least one, from row `from` on; to
+/// `bytes` is added what they take.
+fn end_of_fitting(elements: &Elements, from: usize, bytes: &mut usize, bytes_max: usize) -> usize {
+    let first = element_bytes(elements.get(from));
+    if elements.is_uniform() {
+        // All are as large as the first.
+        let fit = bytes_max.saturating_sub(*bytes) / first;
+        let fit = fit.clamp(1, elements.len() - from);
+        *bytes = bytes.saturating_add(fit.saturating_mul(first));
+        return from + fit;
+    }
+    *bytes = bytes.saturating_add(first);
+    let mut end = from + 1;
+    while end < elements.len() {
+        let more = element_bytes(elements.get(end));
+        if bytes.saturating_add(more) > bytes_max {
+            break;
+        }
+        *bytes = bytes.saturating_add(more);
+        end += 1;
+    }
+    end
 }

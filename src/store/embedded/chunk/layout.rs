@@ -24,6 +24,12 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn of(elements: &Elements) -> Self {
+        if elements.is_uniform() && !elements.is_empty() {
+            return Self {
+                shapes: vec![(0..).take(elements.names().len()).collect()],
+                runs: vec![(0, elements.len())],
+            };
+        }
         let names: HashMap<&str, u32> = (0..)
             .zip(elements.names())
             .map(|(at, name)| (name.as_str(), at))

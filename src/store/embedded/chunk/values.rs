@@ -24,6 +24,9 @@ const SCALED_MAX: f64 = (1u64 << 53) as f64;
 
 /// The values of each measure, in the order of the names.
 pub(super) fn columns(elements: &Elements, layout: &Layout) -> Vec<Vec<f64>> {
+    if let Some(columns) = elements.columns(0, elements.len()) {
+        return columns.map(|(_, column)| column.collect()).collect();
+    }
     let entries = layout.entries_by_measure(elements.names().len());
     let mut columns: Vec<Vec<f64>> = entries.into_iter().map(Vec::with_capacity).collect();
     let shapes = layout

@@ -18,7 +18,8 @@ const NAME_BYTES: usize = 64;
 pub struct Elements {
     names: Vec<MeasureName>,
     /// Place of each name, once there are more than [`SEARCHED_NAMES_MAX`].
-    places: HashMap<MeasureName, u32>,
+    #[expect(clippy::box_collection, reason = "of many buckets, few have any")]
+    places: Option<Box<HashMap<MeasureName, u32>>>,
     /// Bytes of all names.
     name_bytes: usize,
     /// Microseconds into the hour, 0 to 3,599,999,999.
@@ -142,7 +143,7 @@ impl Elements {
 
     fn place_of(&self, name: &MeasureName) -> Option<u32> {
         if self.names.len() > SEARCHED_NAMES_MAX {
-            return self.places.get(name).copied();
+            return self.places.as_ref()?.get(name).copied();
         }
         let at = self.names.iter().position(|n| n == name)?;
         Some(number(at))
@@ -152,15 +153,11 @@ impl Elements {
         let new = number(self.names.len());
         self.names.push(name.clone());
         self.name_bytes += name.as_str().len();
-        match self.names.len() - 1 {
-            SEARCHED_NAMES_MAX => {
-                let names = self.names.iter().cloned();
-                self.places = names.zip(0..).collect();
-            }
-            before if before > SEARCHED_NAMES_MAX => {
-                self.places.insert(name.clone(), new);
-            }
-            _ => {}
+        if let Some(places) = &mut self.places {
+            places.insert(name.clone(), new);
+        } else if self.names.len() > SEARCHED_NAMES_MAX {
+            let names = self.names.iter().cloned();
+            self.places = Some(Box::new(names.zip(0..).collect()));
         }
         new
     }

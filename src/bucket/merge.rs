@@ -13,7 +13,8 @@ pub struct Merge {
     /// Offset -> row of its first element.
     rows: Rows,
     /// Offset -> rows of its further elements (late measures); rare.
-    late: HashMap<u32, Vec<u32>>,
+    #[expect(clippy::box_collection, reason = "of many buckets, few have any")]
+    late: Option<Box<HashMap<u32, Vec<u32>>>>,
 }
 
 /// A refused value: the instant already has another one.
@@ -55,7 +56,8 @@ impl Merge {
     /// Bytes of memory held.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.elements.bytes() + self.rows.bytes() + self.late.capacity() * 64
+        let late = self.late.as_ref().map_or(0, |late| late.capacity());
+        self.elements.bytes() + self.rows.bytes() + late * 64
     }
 
     /// Merges one reading: what is new is appended as one element, what the
@@ -101,7 +103,8 @@ impl Merge {
             let row = row_number(self.elements.len());
             self.rows.stop_searching_offsets(self.elements.offsets());
             self.elements.push(offset, fresh);
-            self.late.entry(offset).or_default().push(row);
+            let late = self.late.get_or_insert_default();
+            late.entry(offset).or_default().push(row);
         }
         (counts, conflicts)
     }
@@ -110,9 +113,8 @@ impl Merge {
     #[must_use]
     pub fn is_first(&self, row: usize) -> bool {
         let offset = self.elements.offsets()[row];
-        self.late
-            .get(&offset)
-            .is_none_or(|rows| !rows.contains(&row_number(row)))
+        let late = self.late.as_ref().and_then(|late| late.get(&offset));
+        late.is_none_or(|rows| !rows.contains(&row_number(row)))
     }
 
     /// Computed fields of the elements `from..to`.
@@ -125,7 +127,7 @@ impl Merge {
 
     /// Adds the elements `from..to` to `computed`.
     pub fn add_to(&self, computed: &mut Computed, from: usize, to: usize) {
-        if self.late.is_empty()
+        if self.late.is_none()
             && let Some(columns) = self.elements.columns(from, to)
         {
             computed.add_columns((to - from) as u64, columns);
@@ -146,7 +148,7 @@ impl Merge {
     fn value_at(&self, first: u32, offset: u32, measure: &MeasureName) -> Option<(u32, f64)> {
         let value = |row: u32| Some((row, self.elements.value_at(row as usize, measure)?));
         value(first).or_else(|| {
-            let rows = self.late.get(&offset)?;
+            let rows = self.late.as_ref()?.get(&offset)?;
             rows.iter().find_map(|row| value(*row))
         })
     }

@@ -22,7 +22,7 @@ pub(super) enum Rows {
     /// First rows, by their offsets.
     Sorted(Vec<u32>),
     /// Any order.
-    Hashed(HashMap<u32, u32>),
+    Hashed(Box<HashMap<u32, u32>>),
 }
 
 impl Rows {
@@ -49,7 +49,8 @@ impl Rows {
                     rows.insert(place, next);
                 } else {
                     let known = rows.iter().map(|row| (offsets[*row as usize], *row));
-                    *self = Self::Hashed(known.chain([(offset, next)]).collect());
+                    let hashed = known.chain([(offset, next)]).collect();
+                    *self = Self::Hashed(Box::new(hashed));
                 }
             }
             Self::Hashed(rows) => match rows.entry(offset) {

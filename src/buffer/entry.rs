@@ -24,7 +24,7 @@ pub(super) struct Entry {
     /// The last part as the store has it; `None` while nothing was stored or
     /// loaded: then the bucket is taken to be absent, and the fence tells.
     pub(super) last: Option<LastPart>,
-    pub(super) flight: Option<Flight>,
+    pub(super) flight: Option<Box<Flight>>,
     /// Journal sequence of the first pending element, if any is pending.
     pub(super) pending_seq: Option<u64>,
     /// When the first pending element came.

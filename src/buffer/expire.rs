@@ -58,7 +58,7 @@ impl Buffer {
         let Some(entry) = hours.hours.get_mut(&hour) else {
             return false;
         };
-        let is_target = |flight: &mut entry::Flight| flight.after.version == target;
+        let is_target = |flight: &mut Box<entry::Flight>| flight.after.version == target;
         let Some(flight) = entry.flight.take_if(is_target) else {
             return false;
         };

@@ -163,13 +163,13 @@ impl Buffer {
             &self.writer,
         );
         let seq = entry.pending_seq?;
-        entry.flight = Some(Flight {
+        entry.flight = Some(Box::new(Flight {
             end: planned.end,
             after: planned.after,
             expect: planned.write.expect,
             seq,
             since: entry.pending_since,
-        });
+        }));
         if entry.pending() == 0 {
             entry.pending_seq = None;
         } else {
@@ -405,7 +405,7 @@ impl Buffer {
                 let mut shard = self.shard(&sensor);
                 if let Some(hours) = shard.sensors.get_mut(&sensor)
                     && !hours.telling.holds_elements()
-                    && hours.hours.get(&hour).is_some_and(Entry::is_clean)
+                    && hours.hours.get(&hour).is_some_and(|entry| entry.is_clean())
                     && let Some(entry) = hours.hours.remove(&hour)
                 {
                     self.forget(&entry);
@@ -456,7 +456,7 @@ impl Buffer {
             .filter_map(|shard| {
                 let shard = lock(shard);
                 let entries = shard.sensors.values().flat_map(|h| h.hours.values());
-                entries.filter_map(&of).min()
+                entries.filter_map(|entry| of(entry)).min()
             })
             .min()
     }

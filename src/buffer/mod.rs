@@ -95,7 +95,8 @@ struct SensorHours {
     /// Once a reading came under an origin.
     labels: Option<Box<Labels>>,
     telling: Telling,
-    hours: BTreeMap<HourStart, Entry>,
+    /// Boxed: a node of the map has room for eleven, and most sensors have one.
+    hours: BTreeMap<HourStart, Box<Entry>>,
 }
 
 /// How a batch comes in.
@@ -218,7 +219,7 @@ impl Buffer {
         let SensorHours { labels, hours, .. } = sensor;
         let entry = hours.entry(hour).or_insert_with(|| {
             self.bytes.fetch_add(entry::ENTRY_BYTES, Relaxed);
-            Entry::default()
+            Box::default()
         });
         let before = entry.bytes();
         let mut noted = None;

@@ -377,7 +377,7 @@ impl Buffer {
             let silent = shard.sensors.iter().filter(|(_, hours)| {
                 hours.is_untold()
                     && hours.telling.under_way.is_none()
-                    && hours.hours.values().all(super::Entry::is_clean)
+                    && hours.hours.values().all(|entry| entry.is_clean())
             });
             let room = limit.saturating_sub(untold.len());
             untold.extend(silent.take(room).map(|(id, _)| id.clone()));

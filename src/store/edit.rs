@@ -28,10 +28,6 @@ pub struct PartEdit {
 }
 
 /// What is done to a part.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an edit has a few of them, mostly `Replace`"
-)]
 #[derive(Debug, Clone)]
 pub enum PartChange {
     /// Nothing. Not for the last part where another one changes: its version is
